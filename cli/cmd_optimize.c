@@ -13,7 +13,8 @@ typedef struct optimize_options {
     cli_save_options save;
     const char *level, *target, *opset, *passes, *print_after, *stop_after, *precision;
     cli_list disabled, blocked_ops, blocked_nodes, rules;
-    uint64_t max_fold, timeout, memory;
+    uint64_t max_fold, memory;
+    double timeout;
     bool approximate, verify, trust_names, explain, json, print_changed, keep_io;
 } optimize_options;
 
@@ -45,7 +46,7 @@ static const cli_option optimize_option_table[] = {
      "with --precision: nodes that stay float (repeatable)"},
     {"verify", 0, CLI_FLAG, offsetof(optimize_options, verify), NULL,
      "run the graph before and after every pass, and disable rules that change results"},
-    {"timeout", 0, CLI_SIZE, offsetof(optimize_options, timeout), "SECONDS",
+    {"timeout", 0, CLI_SECONDS, offsetof(optimize_options, timeout), "SECONDS",
      "with --verify: stop after that time (default 300)"},
     {"memory", 'm', CLI_SIZE, offsetof(optimize_options, memory), "BYTES",
      "with --verify: limit of the memory for intermediate values (default 4G)"},
@@ -214,6 +215,8 @@ static int optimize_model(hone_model *m, const char *path, const hone_optimize_o
         status = cli_save_model(optimized, &o->save);
     if (status == EXIT_OK)
         status = report(m, optimized, done, path, o);
+    if (status == EXIT_OK && o->explain && !o->json)
+        hint_at_names(m, optimized, options);
     hone_optimization_free(done);
     hone_model_free(optimized);
     return status;
@@ -318,8 +321,8 @@ static int optimize_file(const char *path, optimize_options *o) {
     options.n_disabled = (uint32_t)o->disabled.n;
     if (o->max_fold)
         options.max_fold_bytes = o->max_fold;
-    if (o->timeout)
-        options.verify_timeout_seconds = (double)o->timeout;
+    if (o->timeout > 0)
+        options.verify_timeout_seconds = o->timeout;
     if (o->memory)
         options.verify_memory_limit_bytes = o->memory;
     options.trust_dim_names = o->trust_names;

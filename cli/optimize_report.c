@@ -215,3 +215,63 @@ void print_verdict(const hone_optimization *report) {
     if (*info.verify_shapes)
         cli_line("inputs made up: %s", info.verify_shapes);
 }
+
+/* ---- names of dimensions --------------------------------------------------------------------- */
+
+enum { MAX_NAME = 128 };
+
+/* The next axis of an input of the graph that has a name. */
+typedef struct named_axis {
+    uint32_t input;
+    int32_t axis;
+    char name[MAX_NAME];
+} named_axis;
+
+static bool next_named_axis(const hone_graph *g, named_axis *at) {
+    hone_subgraph_info main_graph;
+    hone_value_info value;
+    hone_graph_get_subgraph(g, 0, &main_graph);
+    for (; at->input < main_graph.n_inputs; at->input++, at->axis = -1) {
+        hone_graph_get_value(g, main_graph.inputs[at->input], &value);
+        while (++at->axis < value.rank) {
+            int64_t size;
+            hone_value_dim(g, main_graph.inputs[at->input], at->axis, &size, at->name, MAX_NAME);
+            if (size < 0 && *at->name)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool has_shared_names(const hone_graph *g) {
+    for (named_axis a = {.axis = -1}; next_named_axis(g, &a);)
+        for (named_axis b = a; next_named_axis(g, &b);)
+            if (strcmp(a.name, b.name) == 0)
+                return true;
+    return false;
+}
+
+static uint32_t count_main_nodes(const hone_model *m) {
+    hone_subgraph_info main_graph;
+    hone_graph_get_subgraph(hone_model_graph(m), 0, &main_graph);
+    return main_graph.n_nodes;
+}
+
+void hint_at_names(const hone_model *m, const hone_model *optimized,
+                   const hone_optimize_options *options) {
+    hone_optimize_options trusting = *options;
+    hone_model *smaller;
+    hone_error error;
+    if (options->trust_dim_names || !has_shared_names(hone_model_graph(m)))
+        return;
+    trusting.trust_dim_names = true;
+    trusting.verify = trusting.measure = false;
+    trusting.after_pass = NULL;
+    if (hone_model_optimize(m, &trusting, &smaller, NULL, &error) != HONE_OK)
+        return;
+    uint32_t n = count_main_nodes(optimized), n_smaller = count_main_nodes(smaller);
+    if (n_smaller < n)
+        cli_line("  --trust-names would save %u more node%s: inputs share names of dimensions",
+                 n - n_smaller, n - n_smaller == 1 ? "" : "s");
+    hone_model_free(smaller);
+}

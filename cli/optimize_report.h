@@ -19,6 +19,10 @@ void print_changes(const model_size *before, const model_size *after,
                    const hone_optimization *report);
 /* Passes, rewrites by rule, near misses. */
 void print_explanation(const hone_optimization *report);
+/* Says how many near misses exist only because equal names are not taken for equal sizes: optimizes
+ * again with trust in them. */
+void hint_at_names(const hone_model *m, const hone_model *optimized,
+                   const hone_optimize_options *options);
 /* Prints disabled rules and the result of the verification. */
 void print_verdict(const hone_optimization *report);
 

@@ -121,7 +121,8 @@ struct hone_op_api {
                                  size_t n_bytes);
     void *(*scratch)(hone_op_node *node, size_t n_bytes); /* 64-byte aligned; NULL: out of memory */
     /* Calls work(ctx, begin, end) for ranges of 0 .. n, each of size `grain` but the last, in all
-     * threads of the session. */
+     * threads of the session. Every range is worked on, also when the run is stopped meanwhile:
+     * `work` may ask is_stopped. */
     void (*parallel_for)(const hone_op_node *node, int64_t n, int64_t grain,
                          void (*work)(void *ctx, int64_t begin, int64_t end), void *ctx);
     bool (*is_stopped)(

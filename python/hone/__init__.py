@@ -8,6 +8,9 @@ Programs written for onnxruntime run with `import hone as ort`:
 Models are objects, too: hone.load, info, check, save, optimize and diff.
 """
 
+import logging
+import os
+
 from . import _core, _options, capi
 from ._errors import (
     Cancelled,
@@ -36,6 +39,17 @@ version = __version__
 #: The release of onnxruntime whose API this is; hone.onnxruntime, its stand-in, reports it as its version.
 onnxruntime_version = "1.31.0"
 SessionIOBinding = IOBinding
+
+
+def _check_cpu_variable() -> None:
+    """The library ignores a value that it does not know: said once, when the package is imported."""
+    value = os.environ.get("HONE_CPU", "")
+    if value and value not in _core.cpu_tiers():
+        known = ", ".join(_core.cpu_tiers())
+        logging.getLogger("hone").warning("HONE_CPU=%s: there is no such instruction set; it is one of %s", value, known)
+
+
+_check_cpu_variable()
 
 
 def get_version_string() -> str:

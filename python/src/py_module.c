@@ -156,9 +156,22 @@ static PyObject *core_passes(PyObject *module, PyObject *unused) {
     return passes;
 }
 
+static PyObject *core_cpu_tiers(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    PyObject *tiers = PyList_New(0);
+    for (uint32_t i = 0; tiers && *hone_cpu_tier(i); i++) {
+        PyObject *name = PyUnicode_FromString(hone_cpu_tier(i));
+        if (!name || PyList_Append(tiers, name) < 0)
+            Py_CLEAR(tiers);
+        Py_XDECREF(name);
+    }
+    return tiers;
+}
+
 static PyMethodDef core_functions[] = {
     {"version", core_version, METH_NOARGS, "Version of the library."},
     {"cpu_features", core_cpu_features, METH_NOARGS, "Features of this processor that are used."},
+    {"cpu_tiers", core_cpu_tiers, METH_NOARGS, "Values of the environment variable HONE_CPU."},
     {"providers", core_providers, METH_NOARGS, "Names of the providers of this build."},
     {"passes", core_passes, METH_NOARGS,
      "Passes of the optimizer in their order: (name, summary, level, numerics)."},

@@ -19,6 +19,10 @@ typedef struct hn_eval_host {
     /* Runs a block of the graph; see hn_eval_body. */
     hone_status (*run_body)(void *run, hn_id block, uint32_t n_in, hn_object *const *in,
                             uint32_t n_out, hn_object **out, hone_error *err);
+    /* What its outputs would be for inputs of these types, as far as inference knows, in scratch.
+     * May be NULL. */
+    hone_status (*type_body)(void *run, hn_id block, uint32_t n_in, const hn_type *const *in,
+                             uint32_t n_out, const hn_type **out);
     bool (*is_stopped)(void *run); /* cancelled or past the deadline; NULL: never */
 } hn_eval_host;
 
@@ -58,6 +62,10 @@ struct hn_eval {
  * known before. */
 hone_status hn_eval_check_args(hn_eval *c);
 
+/* A tensor as inference sees it: its type, and its data where they are small (else NULL). Both stay
+ * NULL for NULL. */
+hone_status hn_describe_array(hn_arena *a, const hn_array *x, const hn_type **type,
+                              const hn_tensor **data);
 /* Types of the outputs from what the arguments really are, into c->node.out. */
 hone_status hn_eval_infer(hn_eval *c);
 /* After that: is output i wanted, a tensor, and of known size? Then it is made before the

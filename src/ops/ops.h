@@ -164,7 +164,7 @@ typedef struct hn_infer_options {
 hone_status hn_infer_model(hn_model *m, const hn_infer_options *o, hone_error *err);
 
 /* What inference knows of the values of a block when n values that it reads have these types (NULL:
- * unknown), by value: types, and the elements of small integer tensors that follow from shapes
+ * unknown) and data (NULL: of none, or not of this one), by value: types, and the elements of small integer tensors that follow from shapes
  * (data of the type, or NULL). All of it is in `work`. Real inputs decide: what the file declares
  * of other values does not count. */
 typedef struct hn_inferred {
@@ -172,7 +172,8 @@ typedef struct hn_inferred {
     const void **data;
 } hn_inferred;
 hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, hn_id block, uint32_t n,
-                            const hn_id *values, const hn_type *const *types, hn_inferred *out);
+                            const hn_id *values, const hn_type *const *types,
+                            const hn_tensor *const *consts, hn_inferred *out);
 
 /* Replaces a symbol everywhere in the declared types (--dim batch=4), or fixes an input's whole
  * shape (--shape x=1x3x224x224: the symbols at those places are replaced everywhere). Inferred,

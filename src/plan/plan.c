@@ -49,7 +49,7 @@ static hone_status build_plan(hn_plan *p, const hn_object *const *entries) {
     hn_inferred known;
     HN_TRY_PTR(in_types);
     HN_TRY(keep_inputs(p, entries, in_types));
-    HN_TRY(hn_infer_shapes(g, p->arena, p->block, n, p->list->entries, in_types, &known));
+    HN_TRY(hn_infer_shapes(g, p->arena, p->block, n, p->list->entries, in_types, NULL, &known));
     p->places = HN_NEW_N(p->arena, hn_place, (size_t)g->values.n + 1);
     HN_TRY_PTR(p->places);
     for (hn_id id = 0; id < g->values.n; id++)

@@ -263,3 +263,29 @@ hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *co
     }
     return status;
 }
+
+/* Entries of a block are its inputs and, behind them, what it captures, whose data are there. */
+hone_status hn_type_subgraph(void *run, hn_id block, uint32_t n_in, const hn_type *const *in,
+                             uint32_t n_out, const hn_type **out) {
+    const hn_state *s = run;
+    hn_arena *work = s->lanes[0].host.scratch;
+    const hn_block *b = hn_block_at(hn_state_graph(s), block);
+    const hn_step_list *list = &s->program->blocks[block];
+    const hn_type **types = HN_NEW_N(work, const hn_type *, (size_t)list->n_entries + 1);
+    const hn_tensor **data = HN_NEW_N(work, const hn_tensor *, (size_t)list->n_entries + 1);
+    if (!types || !data)
+        return HONE_E_NOMEM;
+    for (uint32_t i = 0; i < b->inputs.n && i < n_in; i++)
+        types[i] = in[i];
+    for (uint32_t i = b->inputs.n; i < list->n_entries; i++) {
+        const hn_object *o = s->values[list->entries[i]];
+        if (o && o->kind == HN_OBJECT_TENSOR)
+            HN_TRY(hn_describe_array(work, &o->array, &types[i], &data[i]));
+    }
+    hn_inferred known;
+    HN_TRY(hn_infer_shapes(hn_state_graph(s), work, block, list->n_entries, list->entries, types,
+                           data, &known));
+    for (uint32_t i = 0; i < n_out && i < b->outputs.n; i++)
+        out[i] = b->outputs.at[i] == HN_NONE ? NULL : known.types[b->outputs.at[i]];
+    return HONE_OK;
+}

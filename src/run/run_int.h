@@ -96,6 +96,9 @@ hone_status hn_run_tell_step(const hn_state *s, const hn_step *step, hone_status
                              hone_error *err);
 hone_status hn_run_subgraph(void *run, hn_id block, uint32_t n_in, hn_object *const *in,
                             uint32_t n_out, hn_object **out, hone_error *err);
+/* Types of its outputs (NULL: unknown), in scratch, without running it. */
+hone_status hn_type_subgraph(void *run, hn_id block, uint32_t n_in, const hn_type *const *in,
+                             uint32_t n_out, const hn_type **out);
 bool hn_run_is_stopped(void *run);
 /* All that a block owns, and its plan does not place. */
 void hn_run_drop_values(hn_state *s, const hn_plan *plan, hn_id block);

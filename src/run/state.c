@@ -84,6 +84,7 @@ static bool open_lanes(hn_state *s, const hn_state_options *o) {
                                           .pool = s->pool,
                                           .run = s,
                                           .run_body = hn_run_subgraph,
+                                          .type_body = hn_type_subgraph,
                                           .is_stopped = hn_run_is_stopped,
                                           .image_hook = o->image_hook};
         ok &= s->lanes[i].host.scratch != NULL;

@@ -23,3 +23,10 @@ One bad model among good ones decides the exit status.
 $ hone check --quiet digits.onnx broken.onnxtxt digits.onnx | tail -1; echo ${PIPESTATUS[0]}
 broken.onnxtxt: not valid: 4 errors, 0 warnings
 1
+
+One name for two axes of an input: their sizes may differ.
+
+$ printf '<ir_version: 9, opset_import: ["" : 20]> g (float[batch,batch] x, float[n,m] y) => (float[batch,batch] z) { z = Relu (x) }' >twice.onnxtxt
+$ hone check twice.onnxtxt
+twice.onnxtxt: warning: axes 0 and 1 of input 'x' are both named 'batch'; where their sizes may differ, give them two names
+twice.onnxtxt: valid

@@ -97,15 +97,16 @@ hone: the run was stopped: its deadline has passed
 
 What takes over a second shows its progress, on a terminal only.
 
-$ $ON_TERMINAL hone run long.onnxtxt -i n=n.json -i x=x.json --timeout 1.5 | sort -u | grep . | sed 's/ [12] s/ N s/'
-^[[Khone: the run was stopped: its deadline has passed
-running: N s ^[[K
+$ $ON_TERMINAL --until running: hone run long.onnxtxt -i n=n.json -i x=x.json
+running:
+$ $ON_TERMINAL hone run long.onnxtxt -i n=n.json -i x=x.json --timeout 2 | sort -u | grep stopped
+*hone: the run was stopped: its deadline has passed
 $ hone run long.onnxtxt -i n=n.json -i x=x.json --timeout 1.5
 hone: the run was stopped: its deadline has passed
 [1]
-$ $ON_TERMINAL timeout 3 hone run long.onnxtxt --fill ones --repeat 10000000 | grep -c -m 1 'running .[#.]*. .* of 10000000 runs'
+$ $ON_TERMINAL --until 'running .[#.]*. .* of 10000000000 runs' hone run long.onnxtxt --fill ones --repeat 10000000000 | wc -l
 1
-$ $ON_TERMINAL timeout 3 hone optimize long.onnxtxt -i n=n.json -i x=x.json | grep -o verifying | sort -u
+$ $ON_TERMINAL --until verifying hone optimize long.onnxtxt -i n=n.json -i x=x.json
 verifying
 
 Names with escape sequences are shown as text.

@@ -238,6 +238,11 @@ $ hone optimize --trust-names --verify names.onnxtxt | tail -3
 switched off share-sizes.same-sizes at #4 (Shape): after it output 1 has another shape or cannot be computed
 verified in 7 runs: outputs differ by at most 0 (0 of the largest element of y)
 inputs made up: x 2x3, z 4x6, o 1x1
-$ hone optimize --verify --timeout 10 --memory 1M names.onnxtxt | tail -2
+$ hone optimize --verify --timeout 600.5 --memory 1M names.onnxtxt | tail -2
 verified in 3 runs: outputs differ by at most 0 (0 of the largest element of y)
 inputs made up: x 2x3, z 4x6, o 1x1
+$ hone optimize --explain names.onnxtxt | tail -1
+  --trust-names would save 1 more node: inputs share names of dimensions
+$ hone optimize --explain --trust-names names.onnxtxt | grep -c trust-names
+0
+[1]

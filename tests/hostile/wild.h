@@ -28,6 +28,7 @@ void wild_node(grower *w);
 
 /* wild_body.c: the subgraph of an attribute, once the node is there. */
 void wild_body(grower *w, hn_id node, uint32_t attr);
+bool wild_may_have_body(const grower *w); /* not too deep inside others */
 
 /* claims.c: contradictions. What the model declares of outputs and other values becomes wrong,
  * names of dimensions are given to others. */

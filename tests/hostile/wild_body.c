@@ -54,14 +54,16 @@ static void body_outputs(grower *w, hn_id block, uint32_t n) {
     }
 }
 
+bool wild_may_have_body(const grower *w) {
+    return hn_block_at(w->g, w->block)->depth < MAX_WILD_DEPTH;
+}
+
 void wild_body(grower *w, hn_id node, uint32_t attr) {
     hn_id outer = w->block;
     uint32_t n_pool = w->pool.n;
-    hn_id block = hn_block_at(w->g, outer)->depth < MAX_WILD_DEPTH
-                      ? hn_graph_add_block(w->g, outer, node)
-                      : HN_NONE;
+    hn_id block = hn_graph_add_block(w->g, outer, node);
     if (block == HN_NONE)
-        return;
+        grow_fail("no memory");
     hn_node_at(w->g, node)->attrs[attr].v.block = block;
     hn_block_at(w->g, block)->name = hn_intern_z(w->model->names, "body");
     w->block = block;

@@ -199,7 +199,7 @@ static bool wild_attribute(grower *w, const wild_schema *s, const hn_attr_spec *
         return true;
     case HN_ATTR_GRAPH:
         *out = grow_attr_block(w, name, HN_NONE);
-        return true;
+        return wild_may_have_body(w);
     case HN_ATTR_TYPE:
         *out = grow_attr_i(w, name, 0);
         out->kind = HN_ATTR_TYPE;

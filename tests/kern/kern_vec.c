@@ -27,7 +27,10 @@ typedef enum error_unit { OF_RESULT, OF_ARGUMENT, OF_ONE } error_unit;
 /* Function, unit, the largest error ever seen rounded up, what it should be. */
 #define KERN_UNARYS(X)                                                      \
   X(Abs, OF_RESULT, 0.0, fabs(x))                                           \
+  X(Acos, OF_RESULT, 1.5, acos(x))                                          \
   X(Affine, OF_RESULT, 0.5, KERN_A *x + KERN_B)                             \
+  X(Asin, OF_RESULT, 2.25, asin(x))                                         \
+  X(Atan, OF_RESULT, 2.5, atan(x))                                          \
   X(Ceil, OF_RESULT, 0.0, ceil(x))                                          \
   X(Celu, OF_RESULT, 1.5, x < 0 ? KERN_A * expm1(x / KERN_A) : x)           \
   X(Clip, OF_RESULT, 0.0, between(KERN_A, KERN_B, x))                       \
@@ -186,6 +189,29 @@ static void check_softmax(int64_t n, const float *x, bool in_place) {
     }
 }
 
+static void check_log_softmax(int64_t n, const float *x, bool in_place) {
+    const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();
+    float *y = kern_floats(n);
+    double most = -HUGE_VAL, sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, x[i]);
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(x[i] - most);
+    if (in_place)
+        memcpy(y, x, (size_t)n * sizeof *x);
+    if (loops)
+        loops->log_softmax(n, in_place ? y : x, y);
+    for (int64_t i = 0; loops && i < n; i++) {
+        double exact = x[i] - most - log(sum), error = fabs(y[i] - exact);
+        double allowed = (4 + (double)n / 8) * KERN_EPS * (1 + fabs(exact));
+        KERN_CHECK(isnan(exact)   ? isnan(y[i])
+                   : isinf(exact) ? y[i] == exact
+                                  : error <= allowed,
+                   "log-softmax of %d: element %d is %g, not %g", (int)n, (int)i, (double)y[i],
+                   exact);
+    }
+}
+
 static void test_softmax(void) {
     static const float odd_ones[] = {-HUGE_VALF, HUGE_VALF, NAN, 100, -100};
     for (int64_t n = 0; n <= 70; n += n < 36 ? 1 : 17)
@@ -196,8 +222,12 @@ static void test_softmax(void) {
             for (int64_t i = 0; form >= 7 && i < n; i++)
                 x[i] = form == 7 ? -HUGE_VALF : NAN;
             check_softmax(n, x, form == 1);
+            check_log_softmax(n, x, form == 1);
             kern_release();
         }
+    float *x = kern_floats(5000); /* several blocks */
+    check_log_softmax(5000, x, false);
+    kern_release();
 }
 
 static void test_sums(void) {

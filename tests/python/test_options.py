@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -245,3 +246,12 @@ def test_asynchronous_runs_tell_errors(adder):
 
     hone.InferenceSession(adder).run_async(None, {}, finished, 7)
     assert done.wait(10) and told[:2] == [[], 7] and "missing" in told[2]
+
+
+@pytest.mark.parametrize(("value", "is_known"), [("avx3", False), ("scalar", True), ("", True)])
+def test_an_unknown_instruction_set_is_said_once(value, is_known):
+    program = "import hone, sys; hone.load(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program, ROOT / "examples/digits/digits.onnx"],
+                          env={**os.environ, "HONE_CPU": value}, capture_output=True, text=True, check=True)
+    lines = done.stderr.splitlines()
+    assert lines == [] if is_known else len(lines) == 1 and lines[0].startswith("HONE_CPU=avx3: there is no")

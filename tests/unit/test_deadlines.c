@@ -77,14 +77,56 @@ static void made_tensors_are_stopped(void **state) {
     expect_stopped(RUN_HEAD "g (float[1,n] x) => (int32[1,m] y) { y = Multinomial <sample_size: "
                             "int = 60000000> (x) }",
                    DIMS(1, 1000));
+    expect_stopped(RUN_HEAD
+                   "g (float[n] x) => (float[m] y) <int64 many = {100}> { s = Size (x) t = "
+                   "Mul (s, many) y = HannWindow (t) }",
+                   DIMS(300000));
+    expect_stopped(RUN_HEAD "g (float[n] x) => (float[m,k] y) <int64 rate = {44100}, float low = "
+                            "{10}, float high = {20000}> { s = Size (x) y = MelWeightMatrix (s, s, "
+                            "rate, low, high) }",
+                   DIMS(16000));
+    expect_stopped(RUN_HEAD
+                   "g (float[n] x) => (float[n,n] y) { s = Shape (x) t = Concat <axis: int "
+                   "= 0> (s, s) z = Expand (x, t) y = EyeLike (z) }",
+                   DIMS(12000));
+}
+
+static void moves_are_stopped(void **state) {
+    (void)state;
+    expect_stopped(RUN_HEAD "g (float[n] x) => (int64 y) { s = SplitToSequence (x) y = "
+                            "SequenceLength (s) }",
+                   DIMS(4000000));
+    expect_stopped(
+        RUN_HEAD "g (float[n,n] x) => (float[n,n] y) <int64[2] last = {-1, -1}, int64[2] before = "
+                 "{-100000, -100000}, int64[2] axes = {0, 1}, int64[2] back = {-1, -1}> { y = "
+                 "Slice (x, last, before, axes, back) }",
+        DIMS(10000, 10000));
+    expect_stopped(RUN_HEAD "g (float[n,n] x) => (int64[n,n] y) { k = Shape <end: int = 1> (x) "
+                            "a = Cast <to: int = 7> (x) y, i = TopK <axis: int = 0> (a, k) }",
+                   DIMS(4000, 4000));
+}
+
+static void regions_and_samples_are_stopped(void **state) {
+    (void)state;
+    expect_stopped(RUN_HEAD
+                   "g (float[n,5] x) => (float[n,k,h,w] y) <int64[4] s = {1, 64, 100, "
+                   "100}, float[5] box = {0, 0, 0, 99, 99}> { im = ConstantOfShape (s) e = "
+                   "Shape (x) b = Expand (box, e) y = MaxRoiPool <pooled_shape: ints = "
+                   "[7, 7]> (im, b) }",
+                   DIMS(5000, 5));
+    expect_stopped("<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 3]>\n"
+                   "g (float[n,m] x) => (float[n,m] y) { y = ai.onnx.ml.Normalizer <norm: string = "
+                   "\"L2\"> (x) }",
+                   DIMS(2000000, 40));
+    expect_stopped(RUN_HEAD "g (float[1,n,1] x) => (float[1,n,2] y) { y = DFT (x) }",
+                   DIMS(1, 9999991, 1));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_stopped),
-        cmocka_unit_test(sorting_is_stopped),
-        cmocka_unit_test(matrices_are_stopped),
-        cmocka_unit_test(made_tensors_are_stopped),
+        cmocka_unit_test(texts_are_stopped),    cmocka_unit_test(sorting_is_stopped),
+        cmocka_unit_test(matrices_are_stopped), cmocka_unit_test(made_tensors_are_stopped),
+        cmocka_unit_test(moves_are_stopped),    cmocka_unit_test(regions_and_samples_are_stopped),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

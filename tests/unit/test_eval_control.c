@@ -15,6 +15,46 @@ static void test_loops_without_a_trip(void **state) {
                 1, 2);
 }
 
+/* What is stacked by a body that never runs has the sizes that inference finds for real inputs, on
+ * which later steps rely, although the file knows only names. */
+static void expect_rows_of_zeros(const char *body) {
+    char text[2048];
+    snprintf(text, sizeof text,
+             HEAD("21") "g (int64[n,w] x) => (int64[p,q] z) <int64[1] one = {1}, int64[1] rows = "
+                        "{0}> { m = ReduceMax <keepdims = 0> (x) size = Shape (x) %s }",
+             body);
+    runner r = runner_as_written(text);
+    hone_value *x = tensor_of(ELEM_INT64, (const int64_t[6]){0}, DIMS(2, 3));
+    hone_value *z = result_of(&r, "x", x, "z");
+    hone_tensor_info info;
+    assert_true(hone_value_tensor(z, &info));
+    assert_int_equal(info.rank, 2);
+    assert_int_equal(info.dims[0], 2);
+    assert_int_equal(info.dims[1], 3);
+    hone_value_free(x);
+    hone_value_free(z);
+    runner_free(&r);
+}
+
+static void test_sizes_of_bodies_that_never_run(void **state) {
+    (void)state;
+    expect_rows_of_zeros("y, all = Loop (m, , one) <body = "
+                         "b (int64 i, bool go, int64[k] c) => (bool keep, int64[k] c, int64[p,q] "
+                         "s) { keep = Identity (go) s = Expand (c, size) }> "
+                         "z = ReduceSum <keepdims = 0> (all, rows)");
+    expect_rows_of_zeros("flags = Cast <to = 9> (x) none = NonZero (flags) "
+                         "all = Scan <num_scan_inputs = 1, scan_input_axes = [1], body = "
+                         "b (int64[k] c) => (int64[p,q] s) { s = Expand (one, size) }> (none) "
+                         "z = ReduceSum <keepdims = 0> (all, rows)");
+    expect_rows_of_zeros("y, all = Loop (m, , one) <body = "
+                         "b (int64 i, bool go, int64[k] c) => (bool keep, int64[k] c, int64[p,q] "
+                         "s) { keep = Identity (go) d, t = Loop (m, , c) <body = "
+                         "n (int64 j, bool on, int64[k] e) => (bool more, int64[k] e, int64[p,q] "
+                         "u) { more = Identity (on) u = Expand (e, size) }> "
+                         "s = ReduceSum <keepdims = 0> (t, rows) }> "
+                         "z = ReduceSum <keepdims = 0> (all, rows)");
+}
+
 static void test_loop_that_ends_itself(void **state) {
     (void)state;
     EXPECT_INTS(HEAD("21") "g () => (int64[n] z) <int64 a = {0}, int64 four = {4}, int64 one = "
@@ -59,6 +99,10 @@ static void test_sequence_positions(void **state) {
     expect_refused(HEAD("21") "g () => (int64[1] z) <int64[1] a = {1}, int64 i = {1}> { s = "
                               "SequenceConstruct (a) z = SequenceAt (s, i) }",
                    "position 1");
+    expect_refused(
+        HEAD("21") "g () => (int64[1] z) <int64[1] a = {1}, int64[1] b = {2}, int64[2] i "
+                   "= {1, 0}> { s = SequenceConstruct (a, b) z = SequenceAt (s, i) }",
+        "one element");
     expect_refused(HEAD("21") "g () => (int64[n] z) { s = SequenceEmpty <dtype = 7> () z = "
                               "ConcatFromSequence <axis = 0> (s) }",
                    "empty");
@@ -84,6 +128,7 @@ static void test_trees_that_lead_nowhere(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loops_without_a_trip),
+        cmocka_unit_test(test_sizes_of_bodies_that_never_run),
         cmocka_unit_test(test_loop_that_ends_itself),
         cmocka_unit_test(test_endless_loop_is_stopped),
         cmocka_unit_test(test_stacked_shapes_must_agree),

@@ -18,6 +18,14 @@ static void test_integers_wrap(void **state) {
         HEAD("21") "g () => (int32[3] z) <int32[3] a = {3, -1, 2}, int32[3] b = {4, -3, -1}>"
                    "{ z = Pow(a, b) }",
         81, -1, 0);
+    EXPECT_INTS(
+        HEAD("21") "g () => (int64[1,1] z) <int64[1,1] a = {-9223372036854775807}, int64[1,1] "
+                   "b = {1}, int64[1] c = {-9223372036854775807}> { z = Gemm (a, b, c) }",
+        2);
+    EXPECT_INTS(
+        HEAD("21") "g () => (int32[1,1] z) <int32[1,1] a = {2147483647}, int32[1,1] b = {1}, "
+                   "int32[1] c = {1}> { z = Gemm (a, b, c) }",
+        INT32_MIN);
 }
 
 static void test_shifts_beyond_the_width(void **state) {
@@ -161,13 +169,52 @@ static void test_reduces_an_axis_once(void **state) {
     runner_free(&r);
 }
 
+/* Numbers that int32 holds take another way than those that it does not. */
+static void test_floats_as_integers(void **state) {
+    (void)state;
+    EXPECT_INTS(
+        HEAD("21") "g () => (int32[4] z) <float[4] x = {3000000000, -1.5, 2147483648, 7.9}> "
+                   "{ z = Cast <to = 6> (x) }",
+        -1294967296, -1, INT32_MIN, 7);
+    EXPECT_INTS(HEAD("21") "g () => (int32[3] z) <float[3] x = {-2147483648, 2147483520, -0.9}> "
+                           "{ z = Cast <to = 6> (x) }",
+                INT32_MIN, 2147483520, 0);
+    EXPECT_INTS(HEAD("21") "g () => (uint8[4] z) <float[4] x = {300.7, -1.5, 255, 65537}> "
+                           "{ z = Cast <to = 2> (x) }",
+                44, 255, 255, 1);
+    EXPECT_INTS(HEAD("21") "g () => (int16[3] z) <double[3] x = {40000, -1.5, 7.9}> "
+                           "{ z = Cast <to = 5> (x) }",
+                -25536, -1, 7);
+}
+
+/* Before version 7 the slope has one element, or one per channel. */
+static void test_slopes_of_old_versions(void **state) {
+    (void)state;
+    EXPECT_INTS(HEAD("6") "g () => (int64[3] z) <float[3] x = {-1, 2, -3}, float[3] s = {2, 3, 4}> "
+                          "{ y = PRelu (x, s) z = Cast <to = 7> (y) }",
+                -2, 2, -12);
+    expect_refused(HEAD("6") "g () => (float z) <float x = {-1}, float[0] s = {}> "
+                             "{ z = PRelu (x, s) }",
+                   "slope has 0 elements");
+    expect_refused(HEAD("6") "g () => (float[2] z) <float[2] x = {-1, 1}, float[5] s = {1, 2, 3, "
+                             "4, 5}> { z = PRelu (x, s) }",
+                   "slope has 5 elements");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax_of_infinity), cmocka_unit_test(test_reduces_an_axis_once),
-        cmocka_unit_test(test_integers_wrap),       cmocka_unit_test(test_shifts_beyond_the_width),
-        cmocka_unit_test(test_division_by_zero),    cmocka_unit_test(test_texts_as_numbers),
-        cmocka_unit_test(test_packed_casts),        cmocka_unit_test(test_empty_sets),
-        cmocka_unit_test(test_wide_integers),       cmocka_unit_test(test_softmax_along_any_axis),
+        cmocka_unit_test(test_slopes_of_old_versions),
+        cmocka_unit_test(test_floats_as_integers),
+        cmocka_unit_test(test_softmax_of_infinity),
+        cmocka_unit_test(test_reduces_an_axis_once),
+        cmocka_unit_test(test_integers_wrap),
+        cmocka_unit_test(test_shifts_beyond_the_width),
+        cmocka_unit_test(test_division_by_zero),
+        cmocka_unit_test(test_texts_as_numbers),
+        cmocka_unit_test(test_packed_casts),
+        cmocka_unit_test(test_empty_sets),
+        cmocka_unit_test(test_wide_integers),
+        cmocka_unit_test(test_softmax_along_any_axis),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

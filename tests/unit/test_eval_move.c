@@ -225,8 +225,25 @@ static void test_the_best_of_many(void **state) {
     runner_free(&r);
 }
 
+/* Every element of a row several times, for each size of an element. */
+static void test_rows_that_repeat_elements(void **state) {
+    (void)state;
+#define GROWN(type, times)                                                                        \
+  HEAD("21")                                                                                      \
+  "g () => (" type "[1,1,n,m] z) <" type "[1,1,1,3] x = {1, 2, 3}, float[4] s = {1, 1, 1, " times \
+  "}> { z = Resize <mode = \"nearest\", nearest_mode = \"floor\", "                               \
+  "coordinate_transformation_mode = \"asymmetric\"> (x, , s) }"
+    EXPECT_INTS(GROWN("uint8", "2"), 1, 1, 2, 2, 3, 3);
+    EXPECT_INTS(GROWN("int16", "2"), 1, 1, 2, 2, 3, 3);
+    EXPECT_INTS(GROWN("int32", "3"), 1, 1, 1, 2, 2, 2, 3, 3, 3);
+    EXPECT_INTS(GROWN("int64", "2"), 1, 1, 2, 2, 3, 3);
+    EXPECT_INTS(GROWN("int32", "2.34"), 1, 1, 1, 2, 2, 3, 3);
+#undef GROWN
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_that_repeat_elements),
         cmocka_unit_test(test_packed_elements_move),
         cmocka_unit_test(test_empty_tensors),
         cmocka_unit_test(test_indices_out_of_range),

@@ -58,19 +58,21 @@ void hn_fill_elems(uint8_t *to, uint64_t n, size_t elem_bytes, const void *value
 }
 
 hone_status hn_copy_fill(hn_eval *c, hn_array *to, uint64_t at, uint64_t n, const hn_array *value) {
-    if (hn_spent(4 + n / 8))
-        return HONE_E_CANCELLED;
-    if (n > 0 && hn_is_whole_bytes(to->dtype)) {
-        size_t bytes = hn_elem_bytes(to->dtype);
-        hn_fill_elems((uint8_t *)to->data + at * bytes, n, bytes, value ? value->data : NULL);
-        return HONE_OK;
+    enum { FILLED_AT_ONCE = 1 << 18 };
+    size_t bytes = hn_is_whole_bytes(to->dtype) ? hn_elem_bytes(to->dtype) : 0;
+    for (uint64_t done = 0; bytes && done < n; done += FILLED_AT_ONCE) {
+        uint64_t part = HN_MIN(n - done, FILLED_AT_ONCE);
+        if (hn_spent(4 + part / 8))
+            return HONE_E_CANCELLED;
+        hn_fill_elems((uint8_t *)to->data + (at + done) * bytes, part, bytes,
+                      value ? value->data : NULL);
     }
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; !bytes && i < n; i++) {
         if (value)
             HN_TRY(hn_copy_run(c, to, at + i, value, 0, 1));
         else if (to->dtype == HN_STRING)
             HN_TRY(hn_array_set_string(c, to, at + i, NULL, 0));
-        else
+        else if (!hn_spent(2))
             hn_pack_int(to->data, at + i, hn_dtype_bits(to->dtype), 0);
     }
     return HONE_OK;

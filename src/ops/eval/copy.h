@@ -104,6 +104,7 @@ typedef struct hn_pick_copy {
     int32_t n_outer;       /* axes in front of the innermost that is picked from */
     uint64_t row;          /* elements of that axis and those behind it */
     const int64_t *starts; /* of single elements; NULL: there are pieces */
+    int64_t times;         /* each element stands so often, all in order; 0: otherwise */
     const hn_pick_piece *pieces;
     int64_t strides[HN_MAX_RANK];
     int64_t n_rows, n_pieces, row_grain, piece_grain;

@@ -1,5 +1,6 @@
 /* Elements picked along axes: each row of the result is made of pieces that lie together in the
  * source, or of single elements where there are no longer ones. */
+#include "cpu/kernels/transpose/repeat.h"
 #include "ops/eval/copy.h"
 
 /* A copy at work. */
@@ -56,9 +57,24 @@ static void pick_plain_pieces(const pick_walk *w, uint64_t at, int64_t first, in
     }
 }
 
+/* Elements begin .. end of a row in which each stands `times` times; false: not of this size. */
+static bool pick_repeated(const pick_walk *w, uint64_t at, int64_t first, int64_t begin,
+                          int64_t end) {
+    const hn_pick_copy *p = w->plan;
+    size_t bytes = hn_elem_bytes(p->dtype);
+    if (!p->times || !p->is_plain || begin % p->times || end % p->times)
+        return false;
+    return hn_repeat_each(bytes, (end - begin) / p->times, p->times,
+                          (const uint8_t *)w->from.data +
+                              (first + begin / p->times) * (int64_t)bytes,
+                          (uint8_t *)w->to.data + (at + (uint64_t)begin) * bytes);
+}
+
 static hone_status pick_pieces(pick_walk *w, uint64_t at, int64_t first, int64_t begin,
                                int64_t end) {
     const hn_pick_copy *p = w->plan;
+    if (pick_repeated(w, at, first, begin, end))
+        return HONE_OK;
     if (p->starts)
         return hn_copy_listed(w->c, &w->to, at + (uint64_t)begin, &w->from, first, 1,
                               (uint64_t)(end - begin), p->starts + begin);
@@ -117,6 +133,17 @@ static int64_t join_pieces(const int64_t *picks, int64_t n, int64_t stride, hn_p
     return n_pieces;
 }
 
+/* How often each element stands in a row of all of them in order; 0: not as often. */
+static int64_t times_each(const int64_t *picks, int64_t n) {
+    int64_t times = 1;
+    while (times < n && picks[times] == picks[0])
+        times++;
+    for (int64_t i = 0; i < n; i++)
+        if (picks[i] != i / times)
+            return 0;
+    return times;
+}
+
 /* Picks along the innermost axis that has some become pieces; all in order are one. */
 static hone_status plan_pieces(hn_eval *c, hn_pick_copy *p, const int64_t *picks, int64_t n,
                                int64_t stride) {
@@ -127,6 +154,7 @@ static hone_status plan_pieces(hn_eval *c, hn_pick_copy *p, const int64_t *picks
     if (stride == 1 && !has_gaps && p->n_pieces > n / 4) {
         p->starts = picks;
         p->n_pieces = n;
+        p->times = times_each(picks, n);
         return HONE_OK;
     }
     hn_pick_piece *pieces = hn_eval_scratch(c, (uint64_t)p->n_pieces * sizeof *pieces);

@@ -244,10 +244,44 @@ static uint64_t i64_to_u64(int64_t v) {
 static void store_any_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in) {
     STORE_BODY()
 }
+/* Magnitudes below 2^31 have smaller bits; one difference below zero shows in the sign of all. */
+static bool are_all_int32(uint64_t n, const float *in) {
+    int32_t all = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, &in[i], sizeof bits);
+        all |= 0x4effffff - (bits & 0x7fffffff);
+    }
+    return all >= 0;
+}
+
+/* Floats that int32 holds are converted by vectors; the others wrap in the same way through int64.
+ * False: of another type. */
+static bool store_int32s(hn_array *a, uint64_t begin, uint64_t n, const float *in) {
+#define STORE_INT32(id, T)           \
+  case id: {                         \
+    T *p = (T *)a->data + begin;     \
+    for (uint64_t i = 0; i < n; i++) \
+      p[i] = (T)(int32_t)in[i];      \
+    return true;                     \
+  }
+    switch (a->dtype) {
+        STORE_INT32(HN_I8, int8_t)
+        STORE_INT32(HN_U8, uint8_t)
+        STORE_INT32(HN_I16, int16_t)
+        STORE_INT32(HN_U16, uint16_t)
+        STORE_INT32(HN_I32, int32_t)
+    default:
+        return false;
+    }
+#undef STORE_INT32
+}
+
 void hn_store_f32(hn_array *a, uint64_t begin, uint64_t n, const float *in) {
+    bool may_be_int32 = hn_dtype_is_int(a->dtype) && hn_elem_bytes(a->dtype) <= 4;
     if (a->dtype == HN_F16)
         hn_conversions_find()->floats_to_halves(n, in, (uint16_t *)a->data + begin);
-    else
+    else if (!may_be_int32 || !are_all_int32(n, in) || !store_int32s(a, begin, n, in))
         store_any_f32(a, begin, n, in);
 }
 #undef HN_TO_F32

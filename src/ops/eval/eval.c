@@ -114,3 +114,12 @@ hone_status hn_eval_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object
     }
     return hn_eval_fail(c, HONE_E_INVALID, "the body has fewer than %u outputs", n_out);
 }
+
+hone_status hn_eval_body_types(hn_eval *c, hn_body_role role, uint32_t n_in,
+                               const hn_type *const *in, uint32_t n_out, const hn_type **out) {
+    for (uint32_t i = 0; i < n_out; i++)
+        out[i] = NULL;
+    if (!hn_eval_has_body(c, role) || !c->host->type_body)
+        return HONE_OK;
+    return c->host->type_body(c->host->run, c->bodies[role], n_in, in, n_out, out);
+}

@@ -112,12 +112,25 @@ void hn_broadcast_run(hn_pool *pool, const hn_broadcast_walk *w, hn_box_fn fn, v
     hn_pool_for(pool, (int64_t)w->n_elems, HN_GRAIN, walk_range, &r);
 }
 
+static bool broadcasts_to(const hn_array *in, const hn_array *out) {
+    for (int32_t i = 1; i <= in->rank; i++) {
+        int64_t have = in->dims[in->rank - i], want = i <= out->rank ? out->dims[out->rank - i] : 1;
+        if (have != 1 && have != want)
+            return false;
+    }
+    return true;
+}
+
 hone_status hn_broadcast_boxes(hn_eval *c, const hn_array *out, uint32_t n,
                                const hn_array *const *in, hn_box_fn fn, void *ctx) {
     hn_walk_axis axes[HN_MAX_RANK];
     hn_broadcast_walk w = {.axes = axes};
     if (out->n_elems == 0)
         return HONE_OK;
+    for (uint32_t i = 0; i < n; i++) /* rules of old versions leave it to the run */
+        if (!broadcasts_to(in[i], out))
+            return hn_eval_fail(c, HONE_E_SHAPE,
+                                "operand %u does not broadcast to the shape of the result", i);
     hn_broadcast_plan(&w, out, n, in);
     hn_broadcast_run(hn_eval_pool(c), &w, fn, ctx);
     return hn_eval_stopped(c) ? HONE_E_CANCELLED : HONE_OK;

@@ -72,6 +72,10 @@ bool hn_eval_has_body(const hn_eval *c, hn_body_role role);
  * (borrowed) and returns its outputs (references that the caller drops). */
 hone_status hn_eval_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object *const *in,
                          uint32_t n_out, hn_object **out);
+/* What inference knows of its outputs for inputs of these types (NULL: unknown), without running
+ * it; NULL for those of which it knows nothing. */
+hone_status hn_eval_body_types(hn_eval *c, hn_body_role role, uint32_t n_in,
+                               const hn_type *const *in, uint32_t n_out, const hn_type **out);
 
 /* Evaluations that those of other domains are made of. */
 hone_status hn_eval_average_pool(hn_eval *c);

@@ -32,6 +32,17 @@ hone_status hn_object_init_tensor(hn_object *o, hn_arena *a, const hn_tensor *t,
     return HONE_OK;
 }
 
+hone_status hn_describe_array(hn_arena *a, const hn_array *x, const hn_type **type,
+                              const hn_tensor **data) {
+    if (!x)
+        return HONE_OK;
+    HN_TRY_PTR(*type = hn_type_tensor(a, x->dtype, x->rank, x->dims));
+    if (x->n_elems > SHOWN_ELEMS || x->dtype == HN_STRING)
+        return HONE_OK;
+    HN_TRY_PTR(*data = hn_tensor_new(a, x->dtype, x->rank, x->dims, x->data, true));
+    return HONE_OK;
+}
+
 /* Types and small data of the arguments as inference wants to see them. */
 static hone_status describe_args(hn_eval *c) {
     hn_arena *a = c->host->scratch;
@@ -39,17 +50,8 @@ static hone_status describe_args(hn_eval *c) {
     const hn_tensor **consts = HN_NEW_N(a, const hn_tensor *, (size_t)c->n_args + 1);
     if (!types || !consts)
         return HONE_E_NOMEM;
-    for (uint32_t i = 0; i < c->n_args; i++) {
-        const hn_array *x = hn_arg(c, i);
-        if (!x)
-            continue;
-        types[i] = hn_type_tensor(a, x->dtype, x->rank, x->dims);
-        HN_TRY_PTR(types[i]);
-        if (x->n_elems > SHOWN_ELEMS || x->dtype == HN_STRING)
-            continue;
-        consts[i] = hn_tensor_new(a, x->dtype, x->rank, x->dims, x->data, true);
-        HN_TRY_PTR(consts[i]);
-    }
+    for (uint32_t i = 0; i < c->n_args; i++)
+        HN_TRY(hn_describe_array(a, hn_arg(c, i), &types[i], &consts[i]));
     c->node.arg_types = types;
     c->node.arg_consts = consts;
     return HONE_OK;

@@ -64,7 +64,7 @@ static void plan_start(hn_reduction *r, hn_dtype t) {
     r->first_int = is_min ? top : is_signed ? -top - 1 : 0;
 }
 
-/* One reduced axis of float32, which is where models spend their time. */
+/* Reduced axes of float32, which is where models spend their time. */
 static void plan_floats(hn_reduction *r, hn_dtype in, hn_dtype out) {
     const hn_reduce_loops_f32 *folds = hn_reduce_loops_find_f32();
     bool is_plain = r->how.before == HN_BEFORE_NOTHING;
@@ -73,7 +73,7 @@ static void plan_floats(hn_reduction *r, hn_dtype in, hn_dtype out) {
                           : r->how.before == HN_BEFORE_ABS    ? HN_REDUCE_ABS
                           : r->how.before == HN_BEFORE_SQUARE ? HN_REDUCE_SQUARE
                                                               : HN_REDUCE_SUM;
-    if (in != HN_F32 || out != HN_F32 || r->n_reduced != 1 || r->how.fold == HN_FOLD_PROD ||
+    if (in != HN_F32 || out != HN_F32 || r->n_reduced < 1 || r->how.fold == HN_FOLD_PROD ||
         r->how.before == HN_BEFORE_EXP || (!is_plain && r->how.fold != HN_FOLD_SUM))
         return;
     r->fold_run = folds->run[fold];
@@ -92,4 +92,28 @@ void hn_reduction_plan(hn_reduction *r, const char *op, const hn_array *x, uint6
     plan_axes(r, x, axes);
     plan_start(r, x->dtype);
     plan_floats(r, x->dtype, out->dtype);
+}
+
+hone_status hn_reduced_axes(hn_eval *c, int32_t rank, uint64_t *bits) {
+    const hn_infer *node = hn_eval_node(c);
+    const hn_array *given = hn_arg(c, 1);
+    const int64_t *list = NULL;
+    uint32_t n = 0;
+    if (given) {
+        list = given->data;
+        n = (uint32_t)given->n_elems;
+    } else {
+        hn_attr_ints(node, "axes", &n, &list);
+    }
+    *bits = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t axis = list[i] < 0 ? list[i] + rank : list[i];
+        if (axis < 0 || axis >= rank)
+            return hn_eval_fail(c, HONE_E_SHAPE, "axis %lld does not exist in data of rank %d",
+                                (long long)list[i], rank);
+        *bits |= (uint64_t)1 << axis;
+    }
+    if (n == 0 && !hn_attr_i(node, "noop_with_empty_axes", 0))
+        *bits = UINT64_MAX;
+    return HONE_OK;
 }

@@ -38,7 +38,7 @@ typedef struct hn_reduction {
     uint64_t n_folded; /* elements per output */
     uint64_t run;      /* length of the innermost reduced axis when that is contiguous, else 1 */
     uint64_t n_lanes;  /* length of the innermost kept axis when that is contiguous, else 1 */
-    hn_reduce_run_fn fold_run; /* one reduced axis of float32; NULL: of something else */
+    hn_reduce_run_fn fold_run; /* of float32, along the innermost reduced axis; NULL: others */
     hn_reduce_rows_fn fold_rows;
     int32_t n_kept, n_reduced; /* axes, outermost first; strides in elements */
     int64_t kept[HN_MAX_RANK], kept_strides[HN_MAX_RANK];

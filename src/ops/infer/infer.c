@@ -323,13 +323,17 @@ static hone_status keep_known(const infer_scope *s, hn_arena *work, hn_inferred 
 }
 
 hone_status hn_infer_shapes(const hn_graph *g, hn_arena *work, hn_id block, uint32_t n,
-                            const hn_id *values, const hn_type *const *types, hn_inferred *out) {
+                            const hn_id *values, const hn_type *const *types,
+                            const hn_tensor *const *consts, hn_inferred *out) {
     infer_job job = {.model = g->model, .work = work, .ignore_declared = true};
     job.steps_left = UINT64_MAX;
     infer_scope scope;
     HN_TRY(hn_infer_open_scope(&scope, &job, g));
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         scope.types[values[i]] = types[i];
+        if (consts)
+            scope.consts[values[i]] = consts[i];
+    }
     HN_TRY(hn_infer_block(&scope, block));
     HN_TRY(keep_known(&scope, work, out));
     return hn_syms_failed(g->model->syms) || hn_arena_has_failed(work) ? HONE_E_NOMEM : HONE_OK;

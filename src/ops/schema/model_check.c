@@ -59,6 +59,23 @@ static void check_same_version(const hn_function *f, hn_id id, hn_problems *p) {
                     (long long)here, (long long)there, hn_s(n->op));
 }
 
+/* Square matrices have them, but so do files whose exporter gave two sizes one name. */
+static void check_names_of_input(const hn_model *m, hn_id input, hn_problems *p) {
+    const hn_value *v = hn_value_at(m->graph, input);
+    const hn_shape *s = v->type && v->type->kind == HN_TYPE_TENSOR ? &v->type->shape : NULL;
+    for (int32_t i = 0; s && i < s->rank; i++)
+        for (int32_t k = i + 1; k < s->rank; k++) {
+            hn_str name;
+            if (s->dims[i] != s->dims[k] || !hn_dim_is_symbol(m->syms, s->dims[i], &name))
+                continue;
+            hn_problem_add(p, HN_SEVERITY_WARNING, HONE_E_SHAPE, m->graph, HN_NONE, input,
+                           "axes %d and %d of input '%s' are both named '%s'; where their sizes "
+                           "may differ, give them two names",
+                           i, k, hn_s(v->name), hn_s(name));
+            return;
+        }
+}
+
 static void check_function(const hn_function *f, hn_problems *p) {
     uint32_t first = p->list.n;
     check_forms(f->graph, f, p);
@@ -74,6 +91,9 @@ hone_status hn_check_model(hn_model *m, hn_problems *p, hone_error *err) {
     check_forms(m->graph, NULL, p);
     for (uint32_t i = 0; i < m->functions.n; i++)
         check_function(m->functions.at[i], p);
+    const hn_block *main_block = hn_block_at(m->graph, 0);
+    for (uint32_t i = 0; i < main_block->inputs.n; i++)
+        check_names_of_input(m, main_block->inputs.at[i], p);
     hn_infer_options o = {.problems = p, .keep_declared = true};
     HN_TRY(hn_infer_model(m, &o, err));
     return p->failed ? hn_error_complete(err, HONE_E_NOMEM) : HONE_OK;

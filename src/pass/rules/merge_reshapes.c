@@ -4,8 +4,8 @@
 
 /* ---- two reshapes into one ------------------------------------------------------------------- */
 
-/* True when the last reshape depends on nothing but the number of elements. */
-static bool is_absolute(const hn_rule *r) {
+/* True when the last reshape depends on nothing but the number of elements, which x may have. */
+static bool is_absolute(const hn_rule *r, hn_id x) {
     const int64_t *target;
     uint32_t n;
     if (!hn_is_op(r, r->root, "Reshape") || !hn_node_list(r, r->root, "shape", 1, &n, &target))
@@ -13,7 +13,7 @@ static bool is_absolute(const hn_rule *r) {
     for (uint32_t i = 0; i < n; i++)
         if (target[i] == 0)
             return false;
-    return true;
+    return hn_reshape_fits(hn_shape_of(r, x), n, target);
 }
 
 static hone_status merge_two(hn_rule *r) {
@@ -21,7 +21,7 @@ static hone_status merge_two(hn_rule *r) {
     hn_id whole = hn_make_shaped_like(r, x, hn_out(r, r->root, 0));
     if (whole != HN_NONE)
         hn_rule_replace(r, whole);
-    else if (is_absolute(r))
+    else if (is_absolute(r, x))
         hn_rule_set_input(r, r->root, 0, x);
     else
         return hn_miss(r, "the shape needs more than one inferred size in a single Reshape");

@@ -77,6 +77,22 @@ static bool may_be_empty(const hn_syms *s, hn_dim d) {
            (hn_dim_is_symbolic(d) && !hn_dim_is_symbol(s, d, &name) && !hn_dim_at_least(s, d, 1));
 }
 
+bool hn_reshape_fits(const hn_shape *from, uint32_t n, const int64_t *target) {
+    uint64_t all = 1, given = 1;
+    bool has_open = false;
+    for (int32_t i = 0; from && i < from->rank; i++)
+        if (!hn_dim_is_known(from->dims[i]) || !hn_mul_u64(all, (uint64_t)from->dims[i], &all))
+            return true; /* nobody knows */
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_copied = target[i] == 0 && from && (int32_t)i < from->rank;
+        has_open |= target[i] < 0;
+        if (target[i] >= 0 &&
+            !hn_mul_u64(given, (uint64_t)(is_copied ? from->dims[i] : target[i]), &given))
+            return false;
+    }
+    return !from || (has_open && given ? all % given == 0 : all == given);
+}
+
 bool hn_reshape_target(const hn_syms *s, const hn_shape *from, uint32_t n, const hn_dim *want,
                        int64_t *target) {
     bool has_open = false, has_empty = false;
@@ -95,7 +111,7 @@ bool hn_reshape_target(const hn_syms *s, const hn_shape *from, uint32_t n, const
             target[i] = -1;
         }
     }
-    return !(has_open && has_empty);
+    return !(has_open && has_empty) && hn_reshape_fits(from, n, target);
 }
 
 hn_id hn_make_reshape_to(hn_rule *r, hn_id x, uint32_t n, const int64_t *target) {

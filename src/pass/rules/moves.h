@@ -20,10 +20,13 @@ bool hn_perm_is_identity(const hn_perm *p);
 bool hn_perm_is_free(const hn_perm *p, const hn_shape *input);
 hn_id hn_make_transpose(hn_rule *r, hn_id x, const hn_perm *p);
 
+/* False when a tensor of shape `from` (may be NULL) provably has another number of elements than a
+ * Reshape to this target wants: nodes between them fail, and hide it from inference. */
+bool hn_reshape_fits(const hn_shape *from, uint32_t n, const int64_t *target);
 /* Computes the entries of Reshape's shape (0: copied, -1: inferred) for `n` dimensions from an
  * input of shape `from` (may be NULL). False when more than one entry would be inferred, or when
  * one would be next to a size that may be 0, which is undefined; a plain symbol is assumed not to
- * be 0. */
+ * be 0. Nor when the elements are not as many. */
 bool hn_reshape_target(const hn_syms *s, const hn_shape *from, uint32_t n, const hn_dim *want,
                        int64_t *target);
 /* Reshapes x to these dimensions; HN_NONE when no constant target expresses them. */

@@ -7,7 +7,7 @@
 
 void hn_fourier_roots(int64_t n, double *roots) {
     for (int64_t half = 4; half < n; roots += 2 * half, half *= 2)
-        for (int64_t k = 0; k < half; k++) {
+        for (int64_t k = 0; k < half && !hn_spent(32); k++) {
             double angle = FULL_TURN * (double)k / (double)(2 * half);
             roots[k] = cos(angle);
             roots[half + k] = -sin(angle);

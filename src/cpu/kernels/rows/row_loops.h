@@ -46,6 +46,7 @@ typedef struct hn_row_loops_f32 {
     float (*sum)(int64_t n, const float *x);
     /* Rows; see kernel.h. */
     void (*softmax)(int64_t n, const float *x, float *y);
+    void (*log_softmax)(int64_t n, const float *x, float *y);
     void (*normalize)(const hn_norm_row_f32 *norm, int64_t n, const float *x, float *y, float *mean,
                       float *inverse);
     void (*rotate)(int64_t half, const float *cosines, const float *sines, const float *x,

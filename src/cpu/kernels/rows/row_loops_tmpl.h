@@ -113,6 +113,34 @@ static V_TARGET void V_NAME(softmax)(int64_t n, const float *x, float *y) {
         V_NAME(store_last)(y + i, n - i, V_MUL(V_LOAD_SOME(y + i, V_FIRST(n - i)), V_SET1(scale)));
 }
 
+/* An infinite largest element makes all results NaN, as in softmax. Long sums grow in blocks. */
+static V_TARGET void V_NAME(log_softmax)(int64_t n, const float *x, float *y) {
+    enum { IN_BLOCK = 1024 };
+    float top = V_NAME(row_largest)(n, x), log_sum = NAN;
+    V largest = V_SET1(top);
+    double all = 0;
+    int64_t i = 0;
+    while (i < n) {
+        V sum = V_ZERO();
+        for (int64_t end = HN_MIN(n, i + IN_BLOCK); i + V_ELEMS <= end; i += V_ELEMS)
+            sum = V_ADD(sum, V_NAME(vec_exp)(V_SUB(V_LOAD(x + i), largest)));
+        if (i < n && n - i < V_ELEMS) {
+            V last = V_NAME(load_last)(x + i, n - i, -HUGE_VALF);
+            sum = V_ADD(sum, V_NAME(vec_exp)(V_SUB(last, largest)));
+            i = n;
+        }
+        all += (double)V_SUM(sum);
+    }
+    if (!isinf(top))
+        log_sum = (float)log(all);
+    V by = V_SET1(log_sum);
+    for (i = 0; i + V_ELEMS <= n; i += V_ELEMS)
+        V_STORE(y + i, V_SUB(V_SUB(V_LOAD(x + i), largest), by));
+    if (i < n)
+        V_NAME(store_last)
+    (y + i, n - i, V_SUB(V_SUB(V_LOAD_SOME(x + i, V_FIRST(n - i)), largest), by));
+}
+
 /* Sums in four chains, which hide the latency of an addition. */
 static V_TARGET float V_NAME(row_sum)(int64_t n, const float *x) {
     V s0 = V_ZERO(), s1 = V_ZERO(), s2 = V_ZERO(), s3 = V_ZERO();
@@ -216,6 +244,7 @@ const hn_row_loops_f32 V_NAME(hn_row_loops_f32) = {.tap_sums = V_NAME(tap_sums),
                                                    .every_other = V_NAME(every_other),
                                                    .sum = V_NAME(row_sum),
                                                    .softmax = V_NAME(softmax),
+                                                   .log_softmax = V_NAME(log_softmax),
                                                    .rotate = V_NAME(rotate_row),
                                                    .add_rows = V_NAME(add_rows),
                                                    .normalize = V_NAME(normalize),

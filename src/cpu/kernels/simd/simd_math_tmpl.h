@@ -174,3 +174,45 @@ static inline V_TARGET V V_NAME(vec_cos)(V x) {
     return is_near ? near : V_NAME(vec_far_angles)(x, near, cosf);
 }
 #undef V_FAR_ANGLE
+
+/* Arguments beyond tan(pi/8) are turned by pi/4 or pi/2, which leaves an odd polynomial. */
+static inline V_TARGET V V_NAME(vec_atan)(V x) {
+    V a = V_ABS(x), one = V_SET1(1.0f), far = V_SET1(2.41421356f), middle = V_SET1(0.414213562f);
+    V over = V_IF_LESS(middle, a, V_IF_LESS(far, a, V_SET1(-1.0f), V_SUB(a, one)), a);
+    V under = V_IF_LESS(middle, a, V_IF_LESS(far, a, a, V_ADD(a, one)), one);
+    V turn = V_IF_LESS(middle, a, V_IF_LESS(far, a, V_SET1(1.57079633f), V_SET1(0.785398163f)),
+                       V_ZERO());
+    V t = V_DIV(over, under), s = V_MUL(t, t);
+    V p = V_FMA(V_SET1(-0.0607817285f), s, V_SET1(0.105937928f));
+    p = V_FMA(p, s, V_SET1(-0.142435297f));
+    p = V_FMA(p, s, V_SET1(0.199984714f));
+    p = V_FMA(p, s, V_SET1(-0.333333164f));
+    return V_OR(V_ADD(turn, V_FMA(V_MUL(p, s), t, t)), V_SIGN_OF(x));
+}
+
+/* t + t s p(s), the arcsine of t = sqrt(s) up to 1/2. */
+static inline V_TARGET V V_NAME(vec_short_asin)(V t, V s) {
+    V p = V_FMA(V_SET1(0.0375163145f), s, V_SET1(0.0144386981f));
+    p = V_FMA(p, s, V_SET1(0.0318076946f));
+    p = V_FMA(p, s, V_SET1(0.0445169583f));
+    p = V_FMA(p, s, V_SET1(0.0750050396f));
+    p = V_FMA(p, s, V_SET1(0.166666597f));
+    return V_FMA(V_MUL(p, s), t, t);
+}
+
+/* asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)); the root of arguments beyond 1 is NaN. */
+static inline V_TARGET V V_NAME(vec_asin)(V x) {
+    V a = V_ABS(x), half = V_SET1(0.5f), z = V_MUL(V_SUB(V_SET1(1.0f), a), half);
+    V near = V_NAME(vec_short_asin)(x, V_MUL(x, x));
+    V part = V_NAME(vec_short_asin)(V_SQRT(z), z);
+    V far = V_SUB(V_SET1(1.57079633f), V_ADD(part, part));
+    return V_IF_LESS(a, half, near, V_OR(far, V_SIGN_OF(x)));
+}
+
+static inline V_TARGET V V_NAME(vec_acos)(V x) {
+    V a = V_ABS(x), half = V_SET1(0.5f), z = V_MUL(V_SUB(V_SET1(1.0f), a), half);
+    V near = V_SUB(V_SET1(1.57079633f), V_NAME(vec_short_asin)(x, V_MUL(x, x)));
+    V part = V_NAME(vec_short_asin)(V_SQRT(z), z), far = V_ADD(part, part);
+    far = V_IF_LESS(x, V_ZERO(), V_SUB(V_SET1(3.14159265f), far), far);
+    return V_IF_LESS(a, half, near, far);
+}

@@ -144,7 +144,8 @@ static hone_status eval_normalizer(hn_eval *c) {
                      : hn_attr_is(node, "norm", "L2") ? NORM_L2
                                                       : NORM_MAX;
     HN_TRY(hn_ml_read_samples(c, &in));
-    for (uint64_t r = 0; y && in.width > 0 && r < y->n_elems / in.width; r++) {
+    for (uint64_t r = 0; y && in.width > 0 && r < y->n_elems / in.width && !hn_spent(in.width);
+         r++) {
         const float *row = in.rows + r * in.width;
         float norm = row_norm(kind, in.width, row);
         for (uint64_t i = 0; i < in.width; i++)

@@ -204,7 +204,7 @@ static hone_status eval_svm_regressor(hn_eval *c) {
     uint64_t expected = n_supports > 0 ? m.n_vectors : m.in.width;
     if (m.n_coefficients < expected)
         return fail_lengths(c, "coefficients", m.n_coefficients, expected);
-    for (uint64_t s = 0; s < m.in.n; s++) {
+    for (uint64_t s = 0; s < m.in.n && !hn_spent(m.in.width * (m.n_vectors + 1)); s++) {
         float score;
         if (n_supports > 0) {
             svm_run_kernels(&m, s);

@@ -392,7 +392,7 @@ static hone_status eval_gather_block_quantized(hn_eval *c) {
                                 (long long)sizes.mid);
         uint64_t at = (uint64_t)(index < 0 ? index + sizes.mid : index) +
                       i / indices->n_elems * (uint64_t)sizes.mid;
-        for (uint64_t done = 0; done < run; done += HN_TILE) {
+        for (uint64_t done = 0; done < run && !hn_spent(4 * HN_TILE); done += HN_TILE) {
             uint64_t n = HN_MIN(HN_TILE, run - done);
             float *out = y->dtype == HN_F32 ? (float *)y->data + i * run + done : tile;
             (g.inner == 1 ? widen_rows : widen_run)(&g, at * run + done, n, out);

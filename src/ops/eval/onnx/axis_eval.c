@@ -188,6 +188,26 @@ CUMULATE_LANES(cumulate_ints, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WR
 CUMULATE_RUN(cumulate_real_run, double, hn_load_f64, hn_store_f64, old + x, old *x)
 CUMULATE_RUN(cumulate_int_run, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WRAPPED(*))
 
+/* Sums of float32, with loops that compilers make vectors of. */
+static void cumulate_floats(void *ctx, const hn_axis_view *v, uint64_t at, uint64_t lane,
+                            uint64_t n) {
+    const hn_cumulation *j = ctx;
+    double sums[HN_TILE] = {0};
+    (void)lane;
+    for (uint64_t step = 0; step < v->n; step++) {
+        uint64_t first = at + (j->is_reverse ? v->n - 1 - step : step) * v->inner;
+        const float *x = (const float *)j->x->data + first;
+        float *y = (float *)j->y->data + first, tile[HN_TILE];
+        memcpy(tile, x, (size_t)n * sizeof *x);
+        for (uint64_t i = 0; j->is_exclusive && i < n; i++)
+            y[i] = (float)sums[i];
+        for (uint64_t i = 0; i < n; i++)
+            sums[i] += (double)tile[i];
+        for (uint64_t i = 0; !j->is_exclusive && i < n; i++)
+            y[i] = (float)sums[i];
+    }
+}
+
 void hn_cumulation_read(const hn_eval *c, hn_cumulation *job) {
     const hn_infer *node = hn_eval_node(c);
     *job = (hn_cumulation){.is_product = strcmp(hn_infer_op(node), "CumProd") == 0,
@@ -201,7 +221,11 @@ void hn_cumulation_run(hn_pool *pool, const hn_axis_view *v, const hn_cumulation
     if (v->inner == 1)
         each_lanes(pool, v, is_int ? cumulate_int_run : cumulate_real_run, &j);
     else
-        each_lanes(pool, v, is_int ? cumulate_ints : cumulate_reals, &j);
+        each_lanes(pool, v,
+                   is_int                                        ? cumulate_ints
+                   : job->x->dtype == HN_F32 && !job->is_product ? cumulate_floats
+                                                                 : cumulate_reals,
+                   &j);
 }
 
 static hone_status eval_cumulative(hn_eval *c) {

@@ -39,8 +39,7 @@ void hn_cumulation_run(hn_pool *pool, const hn_axis_view *v, const hn_cumulation
 typedef struct hn_softmax {
     int64_t outer, n, inner, tiles_per_row;
     bool is_log;
-    void (*row)(int64_t n, const float *x, float *y); /* Softmax of a row */
-    hn_reduce_run_fn most, sum;
+    void (*row)(int64_t n, const float *x, float *y); /* of one that lies together */
     hn_unary_fn_f32 exp;
     hn_binary_fn add, sub, mul, max;
 } hn_softmax;

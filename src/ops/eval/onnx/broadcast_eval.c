@@ -130,14 +130,16 @@ const hn_impl hn_impl_variadic[1] = {{.eval = eval_variadic}};
 
 /* Before version 7 the slope was one number or one per channel. */
 static hone_status channel_slope(hn_eval *c, const hn_array *x, hn_array *slope, int64_t *dims) {
-    if (slope->n_elems == 1 || x->rank < 2)
+    int32_t axis = HN_MIN(x->rank - 1, 1);
+    int64_t n = axis < 0 ? 1 : x->dims[axis];
+    if (slope->n_elems == 1)
         return HONE_OK;
-    if (slope->n_elems != (uint64_t)x->dims[1])
+    if (slope->n_elems != (uint64_t)n)
         return hn_eval_fail(c, HONE_E_SHAPE, "slope has %llu elements, but needs 1 or %lld",
-                            (unsigned long long)slope->n_elems, (long long)x->dims[1]);
+                            (unsigned long long)slope->n_elems, (long long)n);
     slope->rank = 1;
-    slope->dims = &x->dims[1];
-    *slope = hn_array_along(slope, 1, x->rank, dims);
+    slope->dims = &x->dims[axis];
+    *slope = hn_array_along(slope, axis, x->rank, dims);
     return HONE_OK;
 }
 

@@ -52,11 +52,20 @@ static void cast_integers(const hn_cast_job *j, uint64_t at, uint64_t n) {
 static void cast_doubles(const hn_cast_job *j, uint64_t at, uint64_t n) {
     double tile[HN_TILE];
     float narrow[HN_TILE];
-    hn_load_f64(j->x, at, n, tile);
-    for (uint64_t i = 0; i < n; i++)
-        narrow[i] = (float)tile[i];
-    if (!encode_by_attributes(j, at, n, narrow))
-        hn_store_f64(j->y, at, n, tile);
+    const double *in = tile;
+    if (j->y->dtype == HN_F64) {
+        hn_load_f64(j->x, at, n, (double *)j->y->data + at);
+        return;
+    }
+    if (j->x->dtype == HN_F64)
+        in = (const double *)j->x->data + at;
+    else
+        hn_load_f64(j->x, at, n, tile);
+    if (hn_dtype_bits(j->y->dtype) == 8)
+        for (uint64_t i = 0; i < n; i++)
+            narrow[i] = (float)in[i];
+    if (hn_dtype_bits(j->y->dtype) != 8 || !encode_by_attributes(j, at, n, narrow))
+        hn_store_f64(j->y, at, n, in);
 }
 
 static void cast_floats(const hn_cast_job *j, uint64_t at, uint64_t n) {

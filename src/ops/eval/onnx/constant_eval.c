@@ -1,4 +1,5 @@
 /* Evaluation of operators that make tensors from attributes, shapes or a few numbers. */
+#include "ops/eval/copy.h"
 #include "ops/eval/eval_broadcast.h"
 
 #include <math.h>
@@ -245,11 +246,9 @@ static hone_status eval_eye_like(hn_eval *c) {
     hn_array *out = hn_ret(c, 0);
     int64_t k = hn_attr_i(hn_eval_node(c), "k", 0);
     const float one = 1;
-    uint64_t bytes = 0;
     if (!out || out->n_elems == 0)
         return HONE_OK;
-    hn_dtype_bytes(out->dtype, out->n_elems, &bytes);
-    memset(out->data, 0, (size_t)bytes);
+    HN_TRY(hn_copy_fill(c, out, 0, out->n_elems, NULL));
     int64_t n_rows = out->dims[0], n_cols = out->dims[1];
     if (k >= n_cols || k <= -n_rows)
         return HONE_OK;

@@ -18,17 +18,56 @@ hone_status hn_run_body(hn_eval *c, hn_body_role role, uint32_t n_in, hn_object 
     return hn_eval_body(c, role, n_in, in, n_out, out);
 }
 
-hone_status hn_stacked_dims(hn_eval *c, const char *attr, uint32_t body_output,
-                            const hn_array *item, int64_t axis, int64_t length,
+static bool is_typed_tensor(const hn_type *t) {
+    return t && t->kind == HN_TYPE_TENSOR && t->elem != HN_UNDEFINED;
+}
+
+static bool has_unknown_dim(const hn_type *t) {
+    for (int32_t k = 0; k < t->shape.rank; k++)
+        if (!hn_dim_is_known(t->shape.dims[k]))
+            return true;
+    return t->shape.rank < 0;
+}
+
+/* What inference leaves open is as declared, where that fits it. */
+static const hn_type *complete_type(hn_arena *a, const hn_type *found, const hn_type *declared) {
+    if (!is_typed_tensor(found))
+        return declared;
+    if (!is_typed_tensor(declared) || !has_unknown_dim(found) || found->elem != declared->elem)
+        return found;
+    if (found->shape.rank < 0)
+        return declared;
+    if (found->shape.rank != declared->shape.rank)
+        return found;
+    hn_dim dims[HN_MAX_RANK];
+    for (int32_t k = 0; k < found->shape.rank; k++)
+        dims[k] =
+            hn_dim_is_known(found->shape.dims[k]) ? found->shape.dims[k] : declared->shape.dims[k];
+    return hn_type_tensor(a, found->elem, found->shape.rank, dims);
+}
+
+hone_status hn_unrun_body_types(hn_eval *c, uint32_t n_in, const hn_type *const *in, uint32_t n_out,
+                                const hn_type **out) {
+    const hn_infer *node = hn_eval_node(c);
+    HN_TRY(hn_eval_body_types(c, HN_BODY_MAIN, n_in, in, n_out, out));
+    for (uint32_t i = 0; i < n_out; i++) {
+        const hn_type *declared = hn_body_out_declared(node, "body", i);
+        out[i] = complete_type(hn_infer_arena(node), out[i], declared);
+        if (!out[i] && declared)
+            return HONE_E_NOMEM;
+    }
+    return HONE_OK;
+}
+
+hone_status hn_stacked_dims(hn_eval *c, uint32_t body_output, const hn_array *item,
+                            const hn_type *unrun, int64_t axis, int64_t length,
                             hn_stack_shape *out) {
-    const hn_type *declared = hn_body_out_declared(hn_eval_node(c), attr, body_output);
-    bool has_type = declared && declared->kind == HN_TYPE_TENSOR && declared->elem != HN_UNDEFINED;
-    if (!item && !has_type)
+    if (!item && !is_typed_tensor(unrun))
         return hn_eval_fail(c, HONE_E_TYPE,
                             "the body never ran, and does not declare the type of its output %u",
                             body_output);
-    out->dtype = item ? item->dtype : declared->elem;
-    int32_t rank = item ? item->rank : HN_MAX(declared->shape.rank, 0);
+    out->dtype = item ? item->dtype : unrun->elem;
+    int32_t rank = item ? item->rank : HN_MAX(unrun->shape.rank, 0);
     if (rank >= HN_MAX_RANK)
         return hn_eval_fail(c, HONE_E_LIMIT,
                             "output %u of the body has rank %d; one axis more is not allowed",
@@ -41,7 +80,7 @@ hone_status hn_stacked_dims(hn_eval *c, const char *attr, uint32_t body_output,
         else if (item)
             out->dims[k] = item->dims[from++];
         else { /* nothing is stacked: sizes that are not known are 0 */
-            int64_t size = declared->shape.dims[from++];
+            int64_t size = unrun->shape.dims[from++];
             out->dims[k] = HN_MAX(size, 0);
         }
     }
@@ -170,7 +209,26 @@ static hone_status loop_trip(hn_eval *c, loop_job *l) {
     return status;
 }
 
-static hone_status loop_stack(hn_eval *c, loop_job *l, uint32_t s) {
+/* What the body would return in the first trip of a loop that makes none; *out by its outputs. */
+static hone_status loop_unrun_types(hn_eval *c, const loop_job *l, const hn_type *const **out) {
+    hn_arena *arena = hn_infer_arena(hn_eval_node(c));
+    uint32_t n_in = l->n_vars + LOOP_FIRST_IN, n_out = hn_n_rets(c) + LOOP_FIRST_OUT;
+    const hn_type **in = HN_NEW_N(arena, const hn_type *, n_in);
+    const hn_type **types = HN_NEW_N(arena, const hn_type *, n_out);
+    if (!in || !types)
+        return HONE_E_NOMEM;
+    HN_TRY_PTR(in[0] = hn_type_tensor(arena, HN_I64, 0, NULL));
+    HN_TRY_PTR(in[1] = hn_type_tensor(arena, HN_BOOL, 0, NULL));
+    for (uint32_t v = LOOP_FIRST_IN; v < n_in; v++) {
+        const hn_array *x = hn_arg(c, v);
+        if (x)
+            HN_TRY_PTR(in[v] = hn_type_tensor(arena, x->dtype, x->rank, x->dims));
+    }
+    *out = types;
+    return hn_unrun_body_types(c, n_in, in, n_out, types);
+}
+
+static hone_status loop_stack(hn_eval *c, loop_job *l, const hn_type *const *unrun, uint32_t s) {
     const object_list *items = &l->stacks[s];
     uint32_t output = l->n_vars + s;
     hn_stack_shape shape;
@@ -180,8 +238,8 @@ static hone_status loop_stack(hn_eval *c, loop_job *l, uint32_t s) {
             return hn_eval_fail(c, HONE_E_TYPE,
                                 "output %u of the body is no tensor and cannot be stacked",
                                 output + LOOP_FIRST_OUT);
-    HN_TRY(hn_stacked_dims(c, "body", output + LOOP_FIRST_OUT,
-                           items->n ? &items->at[0]->array : NULL, 0, items->n, &shape));
+    HN_TRY(hn_stacked_dims(c, output + LOOP_FIRST_OUT, items->n ? &items->at[0]->array : NULL,
+                           unrun ? unrun[output + LOOP_FIRST_OUT] : NULL, 0, items->n, &shape));
     HN_TRY(hn_ret_alloc(c, output, shape.dtype, shape.rank, shape.dims, &y));
     for (uint32_t i = 0; i < items->n; i++) {
         if (!hn_fits_stack(y, 0, &items->at[i]->array))
@@ -203,9 +261,12 @@ static hone_status loop_finish(hn_eval *c, loop_job *l) {
         if (last)
             HN_TRY(hn_ret_object(c, v, last));
     }
+    const hn_type *const *unrun = NULL;
+    if (!l->n_trips && l->n_stacks)
+        HN_TRY(loop_unrun_types(c, l, &unrun));
     for (uint32_t s = 0; s < l->n_stacks; s++)
         if (hn_wants_ret(c, l->n_vars + s))
-            HN_TRY(loop_stack(c, l, s));
+            HN_TRY(loop_stack(c, l, unrun, s));
     return HONE_OK;
 }
 

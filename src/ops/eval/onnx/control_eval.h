@@ -16,11 +16,14 @@ typedef struct hn_stack_shape {
     int32_t rank, axis;
     int64_t dims[HN_MAX_RANK];
 } hn_stack_shape;
-/* `item` is the first element; NULL: there is none, so the type is what the body declares for that
- * output of it. */
-hone_status hn_stacked_dims(hn_eval *c, const char *attr, uint32_t body_output,
-                            const hn_array *item, int64_t axis, int64_t length,
+/* `item` is the first element; NULL: there is none, so that its type is `unrun`. */
+hone_status hn_stacked_dims(hn_eval *c, uint32_t body_output, const hn_array *item,
+                            const hn_type *unrun, int64_t axis, int64_t length,
                             hn_stack_shape *out);
+/* What a body that never runs would have returned for inputs of these types: what inference finds,
+ * completed by what the body declares. Later steps were planned with what inference finds. */
+hone_status hn_unrun_body_types(hn_eval *c, uint32_t n_in, const hn_type *const *in, uint32_t n_out,
+                                const hn_type **out);
 bool hn_fits_stack(const hn_array *stack, int32_t axis, const hn_array *item);
 
 #endif /* HN_CONTROL_EVAL_H */

@@ -34,7 +34,8 @@ static void NAME(scatter_channels)(void *ctx, int64_t begin, int64_t end) {
     const hn_window *s = job->window;
     int32_t last = s->n_axes - 1;
     int64_t taps[HN_MAX_SPATIAL], at[HN_MAX_SPATIAL];
-    for (int64_t row = begin * s->kernel_elems; row < end * s->kernel_elems; row++) {
+    for (int64_t row = begin * s->kernel_elems;
+         row < end * s->kernel_elems && !hn_spent((uint64_t)job->nj); row++) {
         const T *from = job->columns + row * job->column_stride;
         hn_window_split(s->n_axes, s->kernel, row % s->kernel_elems, taps);
         hn_window_split(s->n_axes, s->out, job->j0, at);

@@ -22,6 +22,8 @@ static void to_reversed_places(const hn_fourier_plan *f, double *re, double *im)
 }
 
 static void transform_padded(const hn_fourier_plan *f, double *re, double *im) {
+    if (hn_spent((uint64_t)f->padded))
+        return;
     to_reversed_places(f, re, im);
     f->transform(f->padded, f->roots, re, im);
 }
@@ -31,7 +33,7 @@ static void transform_padded(const hn_fourier_plan *f, double *re, double *im) {
 static void fill_chirp(const hn_fourier_plan *f, double *chirp, double *filter) {
     int64_t n = f->length, padded = f->padded;
     memset(filter, 0, (size_t)padded * 2 * sizeof *filter);
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < n && !hn_spent(32); k++) {
         double angle = -HALF_TURN * (double)(k * k % (2 * n)) / (double)n;
         int64_t mirrored = k == 0 ? 0 : padded - k;
         chirp[k] = filter[k] = filter[mirrored] = cos(angle);
@@ -54,7 +56,7 @@ static hone_status plan_chirp(hn_eval *c, hn_fourier_plan *f) {
 static hone_status plan_halves(hn_eval *c, hn_fourier_plan *f) {
     double *halves = hn_eval_scratch_n(c, (uint64_t)f->length, 2 * sizeof *halves);
     HN_TRY_PTR(halves);
-    for (int64_t k = 0; k < f->length; k++) {
+    for (int64_t k = 0; k < f->length && !hn_spent(32); k++) {
         double angle = 2 * HALF_TURN * (double)k / (double)f->n;
         halves[k] = cos(angle);
         halves[f->length + k] = -sin(angle);
@@ -77,12 +79,16 @@ hone_status hn_fourier_plan_new(hn_eval *c, int64_t n, bool is_real, hn_fourier_
     int32_t *places = hn_eval_scratch_n(c, (uint64_t)f->padded, sizeof *places);
     HN_TRY_PTR(roots && places);
     hn_fourier_roots(f->padded, roots);
+    if (hn_spent(0))
+        return HONE_E_CANCELLED;
     hn_fourier_reversed(f->padded, places);
     f->roots = roots;
     f->places = places;
     if (!is_power)
         HN_TRY(plan_chirp(c, f));
-    return has_halves ? plan_halves(c, f) : HONE_OK;
+    if (has_halves)
+        HN_TRY(plan_halves(c, f));
+    return hn_spent(0) ? HONE_E_CANCELLED : HONE_OK; /* tables that are kept are whole */
 }
 
 /* ---- one line -------------------------------------------------------------------------------- */

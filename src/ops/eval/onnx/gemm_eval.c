@@ -18,8 +18,10 @@ static int64_t gemm_to_int(double v) {
     return v > -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : 0;
 }
 
-/* Factors other than 1 round integers toward zero. */
-#define GEMM_FINISH(id, T, ROUND)                                                      \
+/* Factors other than 1 round integers toward zero; sums of integers wrap. */
+#define PLAIN_SUM(a, b) ((a) + (b))
+#define WRAPPED_SUM(a, b) ((uint64_t)(a) + (uint64_t)(b))
+#define GEMM_FINISH(id, T, ROUND, SUM)                                                 \
   static void gemm_finish_##id(const hn_gemm_form *f, const T *bias, T *y) {           \
     for (int64_t i = 0; i < f->m && (bias || f->alpha != 1); i++)                      \
       for (int64_t j = 0; j < f->n; j++) {                                             \
@@ -27,15 +29,17 @@ static int64_t gemm_to_int(double v) {
         if (bias)                                                                      \
           b = bias[i * f->bias_strides[0] + j * f->bias_strides[1]];                   \
         v = f->alpha == 1 ? v : (T)ROUND(f->alpha * (double)v);                        \
-        y[i * f->n + j] = (T)(v + (f->beta == 1 ? b : (T)ROUND(f->beta * (double)b))); \
+        y[i * f->n + j] = (T)SUM(v, f->beta == 1 ? b : (T)ROUND(f->beta * (double)b)); \
       }                                                                                \
   }
-GEMM_FINISH(HN_F32, float, )
-GEMM_FINISH(HN_F64, double, )
-GEMM_FINISH(HN_I32, int32_t, gemm_to_int)
-GEMM_FINISH(HN_U32, uint32_t, gemm_to_int)
-GEMM_FINISH(HN_I64, int64_t, gemm_to_int)
-GEMM_FINISH(HN_U64, uint64_t, gemm_to_int)
+GEMM_FINISH(HN_F32, float, , PLAIN_SUM)
+GEMM_FINISH(HN_F64, double, , PLAIN_SUM)
+GEMM_FINISH(HN_I32, int32_t, gemm_to_int, WRAPPED_SUM)
+GEMM_FINISH(HN_U32, uint32_t, gemm_to_int, WRAPPED_SUM)
+GEMM_FINISH(HN_I64, int64_t, gemm_to_int, WRAPPED_SUM)
+GEMM_FINISH(HN_U64, uint64_t, gemm_to_int, WRAPPED_SUM)
+#undef PLAIN_SUM
+#undef WRAPPED_SUM
 #undef GEMM_FINISH
 
 void hn_gemm_finish_f32(const hn_gemm_form *f, const float *bias, float *y) {

@@ -264,7 +264,7 @@ enum { SHORT_RUN = 16, RUNS_AT_ONCE = 64 };
 
 /* Runs of a few elements that follow each other, turned around: each vector has one of many. */
 static bool has_short_runs(const hn_reduction *r) {
-    return r->run > 1 && r->run <= SHORT_RUN && r->n_kept == 1 &&
+    return r->run > 1 && r->run <= SHORT_RUN && r->n_kept == 1 && r->n_reduced == 1 &&
            r->kept_strides[0] == (int64_t)r->run;
 }
 
@@ -283,6 +283,45 @@ static void reduce_short_runs(const hn_reduction *r, const float *x, uint64_t n,
     }
 }
 
+/* Part k of what is folded into one output: the innermost reduced axis, at a place on the others.
+ */
+static const float *reduced_part(const hn_reduction *r, const float *x, uint64_t k) {
+    return x + offset_of(r->n_reduced - 1, r->reduced, r->reduced_strides, k);
+}
+
+/* Parts are folded by vectors, and their results as doubles. */
+static float fold_runs(const hn_reduction *r, const float *x) {
+    double all = r->first_real;
+    if (r->n_reduced == 1)
+        return r->fold_run((int64_t)r->run, x);
+    for (uint64_t k = 0; k < r->n_folded / r->run; k++) {
+        double part = (double)r->fold_run((int64_t)r->run, reduced_part(r, x, k));
+        fold_reals(r->how.fold, &all, &part, 1);
+    }
+    return (float)all;
+}
+
+/* n <= HN_TILE where several axes are reduced. */
+static void fold_lanes(const hn_reduction *r, const float *x, uint64_t n, float *out) {
+    int64_t n_rows = r->reduced[r->n_reduced - 1], row = r->reduced_strides[r->n_reduced - 1];
+    double all[HN_TILE], part[HN_TILE];
+    if (r->n_reduced == 1) {
+        r->fold_rows(n_rows, row, x, (int64_t)n, out);
+        return;
+    }
+    for (uint64_t k = 0; k < r->n_folded / (uint64_t)n_rows; k++) {
+        r->fold_rows(n_rows, row, reduced_part(r, x, k), (int64_t)n, out);
+        for (uint64_t i = 0; i < n; i++)
+            part[i] = (double)out[i];
+        if (k == 0)
+            memcpy(all, part, (size_t)n * sizeof *all);
+        else
+            fold_reals(r->how.fold, all, part, n);
+    }
+    for (uint64_t i = 0; i < n; i++)
+        out[i] = (float)all[i];
+}
+
 static void reduce_floats(void *ctx, int64_t begin, int64_t end) {
     const reducing *job = ctx;
     const hn_reduction *r = job->plan;
@@ -294,10 +333,11 @@ static void reduce_floats(void *ctx, int64_t begin, int64_t end) {
     for (uint64_t at = (uint64_t)begin, n; at < (uint64_t)end && !is_short; at += n) {
         const float *x = from + reduction_base(r, at);
         n = HN_MIN(r->n_lanes - at % r->n_lanes, (uint64_t)end - at);
+        n = r->n_reduced > 1 ? HN_MIN(n, HN_TILE) : n;
         if (r->run > 1)
-            out[at] = r->fold_run((int64_t)r->run, x);
+            out[at] = fold_runs(r, x);
         else
-            r->fold_rows(r->reduced[0], r->reduced_strides[0], x, (int64_t)n, out + at);
+            fold_lanes(r, x, n, out + at);
     }
     if (r->how.after != HN_AFTER_NOTHING)
         finish_floats(r, out + begin, (uint64_t)(end - begin));
@@ -345,30 +385,6 @@ double hn_sum_run(const hn_array *x, uint64_t begin, uint64_t n, double from, in
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
-
-hone_status hn_reduced_axes(hn_eval *c, int32_t rank, uint64_t *bits) {
-    const hn_infer *node = hn_eval_node(c);
-    const hn_array *given = hn_arg(c, 1);
-    const int64_t *list = NULL;
-    uint32_t n = 0;
-    if (given) {
-        list = given->data;
-        n = (uint32_t)given->n_elems;
-    } else {
-        hn_attr_ints(node, "axes", &n, &list);
-    }
-    *bits = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        int64_t axis = list[i] < 0 ? list[i] + rank : list[i];
-        if (axis < 0 || axis >= rank)
-            return hn_eval_fail(c, HONE_E_SHAPE, "axis %lld does not exist in data of rank %d",
-                                (long long)list[i], rank);
-        *bits |= (uint64_t)1 << axis;
-    }
-    if (n == 0 && !hn_attr_i(node, "noop_with_empty_axes", 0))
-        *bits = UINT64_MAX;
-    return HONE_OK;
-}
 
 static hone_status eval_reduce(hn_eval *c) {
     const hn_array *x = hn_arg(c, 0);

@@ -19,7 +19,7 @@ static double roi_max(const double *plane, int64_t width, const int64_t rows[2],
                       const int64_t cols[2]) {
     bool is_empty = rows[0] >= rows[1] || cols[0] >= cols[1];
     double best = is_empty ? 0 : -HUGE_VAL;
-    for (int64_t y = rows[0]; y < rows[1]; y++)
+    for (int64_t y = rows[0]; y < rows[1] && !hn_spent((uint64_t)width); y++)
         for (int64_t x = cols[0]; x < cols[1]; x++)
             best = fmax(best, plane[y * width + x]);
     return best;
@@ -53,7 +53,7 @@ static hone_status eval_max_roi_pool(hn_eval *c) {
         double bin_h = fmax(round(box[4] * scale) - y1 + 1, 1) / (double)ph;
         int64_t image = 0, rows[2], cols[2];
         HN_TRY(roi_batch(c, box[0], x->dims[0], r, &image));
-        for (int64_t i = 0; i < channels * ph * pw; i++) {
+        for (int64_t i = 0; i < channels * ph * pw && !hn_spent(32); i++) {
             roi_bin(y1, bin_h, i / pw % ph, height, &rows[0], &rows[1]);
             roi_bin(x1, bin_w, i % pw, width, &cols[0], &cols[1]);
             *to++ = roi_max(planes + (image * channels + i / (ph * pw)) * height * width, width,
@@ -313,7 +313,7 @@ static int64_t nms_candidates(const nms_work *w, const float *scores) {
 static int64_t nms_class(const nms_work *w, const float *boxes, const float *scores) {
     int64_t n = nms_candidates(w, scores), kept = 0, n_sorted = 0, n_next = w->most + w->most / 4;
     nms_cut_strips(w, boxes, n);
-    for (int64_t i = 0; i < n && kept < w->most; i++) {
+    for (int64_t i = 0; i < n && kept < w->most && !hn_spent(32 + (uint64_t)kept / 8); i++) {
         if (i == n_sorted) {
             n_next = HN_MIN(HN_MAX(n_next, NMS_LEAST_SORTED), n - i);
             hn_sort_front(w->items + i, n - i, n_next);

@@ -11,6 +11,7 @@ typedef struct scan_job {
     hn_array *views;       /* n_scans: what is scanned, of the current sample */
     hn_object **in, **out; /* of the body */
     bool has_stepped;      /* the body has run at least once */
+    const hn_type **unrun; /* without any step: what its outputs would be */
 } scan_job;
 
 /* A list attribute with an entry for each of n tensors. */
@@ -133,8 +134,8 @@ static hone_status scan_slice_inputs(hn_eval *c, scan_job *s, int64_t t, int64_t
 static hone_status scan_stack_ready(hn_eval *c, const scan_job *s, uint32_t i, const hn_array *item,
                                     hn_stack_shape *shape, hn_array **y) {
     uint32_t output = s->n_states + i;
-    HN_TRY(hn_stacked_dims(c, "body", output, item, s->out_axes ? s->out_axes[i] : 0, s->length,
-                           shape));
+    HN_TRY(hn_stacked_dims(c, output, item, item ? NULL : s->unrun[output],
+                           s->out_axes ? s->out_axes[i] : 0, s->length, shape));
     if (!s->has_batch)
         return hn_ret_alloc(c, output, shape->dtype, shape->rank, shape->dims, y);
     int64_t dims[HN_MAX_RANK + 1] = {s->n_batch};
@@ -236,10 +237,32 @@ static hone_status scan_run_sample(hn_eval *c, scan_job *s, int64_t b) {
     return HONE_OK;
 }
 
-/* Without any step the body's declaration says what is stacked. */
+static hone_status scan_find_unrun(hn_eval *c, scan_job *s) {
+    hn_arena *arena = hn_infer_arena(hn_eval_node(c));
+    uint32_t n_in = s->n_states + s->n_scans;
+    const hn_type **in = HN_NEW_N(arena, const hn_type *, n_in);
+    s->unrun = HN_NEW_N(arena, const hn_type *, (size_t)hn_n_rets(c) + 1);
+    if (!in || !s->unrun)
+        return HONE_E_NOMEM;
+    for (uint32_t i = 0; i < n_in; i++) {
+        const hn_array *x = hn_arg(c, s->first + i);
+        int32_t batch = s->has_batch, axis = -1, rank = x->rank - batch, n = 0;
+        int64_t dims[HN_MAX_RANK];
+        if (i >= s->n_states)
+            HN_TRY(scan_axis(c, s, i - s->n_states, &axis));
+        for (int32_t k = 0; k < rank; k++)
+            if (k != axis)
+                dims[n++] = x->dims[k + batch];
+        HN_TRY_PTR(in[i] = hn_type_tensor(arena, x->dtype, n, dims));
+    }
+    return hn_unrun_body_types(c, n_in, in, hn_n_rets(c), s->unrun);
+}
+
 static hone_status scan_make_missing(hn_eval *c, scan_job *s) {
     hn_stack_shape shape;
     hn_array *y;
+    if (!s->has_stepped && s->n_stacks)
+        HN_TRY(scan_find_unrun(c, s));
     for (uint32_t i = 0; i < s->n_stacks && !s->has_stepped; i++)
         if (hn_wants_ret(c, s->n_states + i))
             HN_TRY(scan_stack_ready(c, s, i, NULL, &shape, &y));

@@ -16,7 +16,10 @@ static hone_status sequence_position(hn_eval *c, uint32_t arg, int64_t n, bool m
                                      int64_t def, int64_t *out) {
     const hn_array *position = hn_arg(c, arg);
     *out = def;
-    if (position && position->n_elems == 1)
+    if (position && position->n_elems != 1)
+        return hn_eval_fail(c, HONE_E_SHAPE, "the position must have one element, not %llu",
+                            (unsigned long long)position->n_elems);
+    if (position)
         hn_load_i64(position, 0, 1, out);
     if (*out < -n || *out >= n + may_be_end)
         return hn_eval_fail(c, HONE_E_INVALID,
@@ -29,6 +32,8 @@ static hone_status sequence_position(hn_eval *c, uint32_t arg, int64_t n, bool m
 /* Item `i` of the result is a new reference to *from. */
 static hone_status sequence_put(hn_eval *c, hn_object *sequence, uint32_t i,
                                 const hn_object *from) {
+    if (hn_spent(16))
+        return HONE_E_CANCELLED;
     sequence->items[i] = hn_object_ref(c, from);
     return sequence->items[i] ? HONE_OK : HONE_E_NOMEM;
 }

@@ -1,4 +1,5 @@
 /* Windows and filters of signals, computed. */
+#include "ops/eval/copy.h"
 #include "ops/eval/widen.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ static hone_status run_window(hn_eval *c, double a, double b, double d) {
         return HONE_OK;
     int64_t n = (int64_t)y->n_elems,
             turn = hn_attr_i(hn_eval_node(c), "periodic", 1) != 0 ? n : HN_MAX(n - 1, 1);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !hn_spent(64); i++) {
         double t = 2 * SIGNAL_PI * (double)i / (double)turn;
         double v = a - b * cos(t) + d * cos(2 * t);
         hn_store_f64(y, (uint64_t)i, 1, &v);
@@ -45,29 +46,26 @@ static double mel_to_hertz(double mel) {
 }
 
 /* One triangle: up from bin `low` to `center`, down to `high`. */
-static void mel_triangle(double *m, int64_t rows, int64_t cols, int64_t col,
-                         const int64_t bins[3]) {
-    int64_t low = bins[0], center = bins[1], high = bins[2];
-    if (center == low && center < rows)
-        m[center * cols + col] = 1;
-    for (int64_t j = low; center > low && j <= center && j < rows; j++)
-        m[j * cols + col] = (double)(j - low) / (double)(center - low);
-    for (int64_t j = center; high > center && j < high && j < rows; j++)
-        m[j * cols + col] = (double)(high - j) / (double)(high - center);
+static void mel_triangle(hn_array *y, int64_t col, const int64_t bins[3]) {
+    int64_t low = bins[0], center = bins[1], high = bins[2], rows = y->dims[0];
+    for (int64_t j = low; j < rows && j <= HN_MAX(center, high - 1) && !hn_spent(16); j++) {
+        bool is_falling = high > center && j >= center;
+        double v = is_falling     ? (double)(high - j) / (double)(high - center)
+                   : center > low ? (double)(j - low) / (double)(center - low)
+                                  : 1;
+        hn_store_f64(y, (uint64_t)(j * y->dims[1] + col), 1, &v);
+    }
 }
 
 static hone_status eval_mel_weight_matrix(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     if (!y || y->n_elems == 0)
         return HONE_OK;
-    int64_t rows = y->dims[0], cols = y->dims[1], length = hn_arg_i64_or(c, 1, 1),
-            rate = hn_arg_i64_or(c, 2, 1);
+    int64_t cols = y->dims[1], length = hn_arg_i64_or(c, 1, 1), rate = hn_arg_i64_or(c, 2, 1);
     double low = hertz_to_mel(hn_arg_f64_or(c, 3, 0)),
            step = (hertz_to_mel(hn_arg_f64_or(c, 4, 0)) - low) / (double)(cols + 2);
-    double *m = hn_eval_scratch_n(c, y->n_elems, sizeof *m);
-    HN_TRY_PTR(m);
-    memset(m, 0, y->n_elems * sizeof *m);
-    for (int64_t col = 0; col < cols; col++) {
+    HN_TRY(hn_copy_fill(c, y, 0, y->n_elems, NULL));
+    for (int64_t col = 0; col < cols && !hn_spent(64); col++) {
         int64_t bins[3];
         for (int k = 0; k < 3; k++) {
             double hertz = mel_to_hertz(low + (double)(col + k) * step);
@@ -79,9 +77,8 @@ static hone_status eval_mel_weight_matrix(hn_eval *c) {
                     (long long)rate);
             bins[k] = (int64_t)bin;
         }
-        mel_triangle(m, rows, cols, col, bins);
+        mel_triangle(y, col, bins);
     }
-    hn_store_f64(y, 0, y->n_elems, m);
     return HONE_OK;
 }
 const hn_impl hn_impl_mel_weight_matrix[1] = {{.eval = eval_mel_weight_matrix}};

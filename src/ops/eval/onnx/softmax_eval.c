@@ -33,31 +33,18 @@ static void softmax_rows(void *ctx, int64_t begin, int64_t end) {
         r->form->row(n, r->x + i * n, r->y + i * n);
 }
 
-static double sum_of_powers(const hn_softmax *s, const float *x, float largest) {
-    float powers[HN_TILE];
-    double sum = 0;
-    for (int64_t at = 0; at < s->n; at += HN_TILE) {
-        int64_t some = HN_MIN(HN_TILE, s->n - at);
-        s->sub(x + at, 1, &largest, 0, powers, (uint64_t)some);
-        s->exp(powers, powers, (uint64_t)some, 0, 0);
-        sum += (double)s->sum(some, powers);
-    }
-    return sum;
-}
-
 /* An infinite largest element makes all results NaN, as in Softmax. */
-static void log_softmax_rows(void *ctx, int64_t begin, int64_t end) {
-    const softmax_run *r = ctx;
-    int64_t n = r->form->n;
-    for (int64_t row = begin; row < end; row++) {
-        const float *x = r->x + row * n;
-        float *y = r->y + row * n;
-        float largest = r->form->most(n, x), log_sum = NAN;
-        if (!isinf(largest))
-            log_sum = (float)log(sum_of_powers(r->form, x, largest));
-        r->form->sub(x, 1, &largest, 0, y, (uint64_t)n);
-        r->form->sub(y, 1, &log_sum, 0, y, (uint64_t)n);
-    }
+static void plain_log_softmax_row(int64_t n, const float *x, float *y) {
+    float largest = -INFINITY, log_sum = NAN;
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = x[i] > largest ? x[i] : largest;
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)expf(x[i] - largest);
+    if (!isinf(largest))
+        log_sum = (float)log(sum);
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] - largest - log_sum;
 }
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
@@ -134,16 +121,15 @@ static void soften_tiles(void *ctx, int64_t begin, int64_t end) {
 
 bool hn_softmax_plan(hn_softmax *s, const hn_axis_view *v, bool is_log, hn_dtype t) {
     const hn_row_loops_f32 *loops = hn_row_loops_pick_f32();
-    const hn_reduce_loops_f32 *folds = hn_reduce_loops_find_f32();
     hn_unary_fn_f32 fast_exp = hn_unary_find_f32("Exp");
     *s = (hn_softmax){.outer = (int64_t)v->outer,
                       .n = (int64_t)v->n,
                       .inner = (int64_t)v->inner,
                       .tiles_per_row = (int64_t)((v->inner + HN_TILE - 1) / HN_TILE),
                       .is_log = is_log,
-                      .row = loops ? loops->softmax : plain_softmax_row,
-                      .most = folds->run[HN_REDUCE_MAX],
-                      .sum = folds->run[HN_REDUCE_SUM],
+                      .row = is_log  ? loops ? loops->log_softmax : plain_log_softmax_row
+                             : loops ? loops->softmax
+                                     : plain_softmax_row,
                       .exp = fast_exp ? fast_exp : hn_unary_find("Exp")->f32,
                       .add = hn_binary_find_f32("Add"),
                       .sub = hn_binary_float_loop(hn_binary_find("Sub")),
@@ -156,8 +142,7 @@ bool hn_softmax_plan(hn_softmax *s, const hn_axis_view *v, bool is_log, hn_dtype
 void hn_softmax_run(hn_pool *pool, const hn_softmax *s, const float *x, float *y) {
     softmax_run r = {s, x, y};
     if (s->inner == 1)
-        hn_pool_for(pool, s->outer, HN_MAX(HN_GRAIN / s->n, 1),
-                    s->is_log ? log_softmax_rows : softmax_rows, &r);
+        hn_pool_for(pool, s->outer, HN_MAX(HN_GRAIN / s->n, 1), softmax_rows, &r);
     else
         hn_pool_for(pool, s->outer * s->tiles_per_row,
                     HN_MAX(HN_GRAIN / (s->n * HN_MIN(s->inner, HN_TILE)), 1), soften_tiles, &r);

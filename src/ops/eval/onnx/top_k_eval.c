@@ -40,7 +40,7 @@ static void top_sift_down(top_entry *heap, int64_t n, int64_t i) {
 static void top_select(const int64_t *keys, int64_t n, int64_t k, top_entry *heap) {
     for (int64_t i = 0; i < k; i++)
         heap[i] = (top_entry){keys[i], i};
-    for (int64_t i = k / 2 - 1; i >= 0; i--)
+    for (int64_t i = k / 2 - 1; i >= 0 && !hn_spent(8); i--)
         top_sift_down(heap, k, i);
     for (int64_t i = k; k > 0 && i < n; i++) {
         top_entry next = {keys[i], i};
@@ -49,7 +49,7 @@ static void top_select(const int64_t *keys, int64_t n, int64_t k, top_entry *hea
             top_sift_down(heap, k, 0);
         }
     }
-    for (int64_t left = k - 1; left > 0; left--) {
+    for (int64_t left = k - 1; left > 0 && !hn_spent(64); left--) {
         top_entry worst = heap[0];
         heap[0] = heap[left];
         heap[left] = worst;
@@ -117,7 +117,7 @@ static void find_in_slabs(void *ctx, int lane, int64_t begin, int64_t end) {
             hn_sort_narrow_keys(t->x, (uint64_t)o * slab, slab, room->keys);
         else
             hn_sort_keys(t->x, (uint64_t)o * slab, slab, room->keys);
-        for (int64_t i = 0; i < t->form->s.inner; i++) {
+        for (int64_t i = 0; i < t->form->s.inner && !hn_spent(2 * (uint64_t)t->form->s.mid); i++) {
             if (t->form->sorts)
                 find_by_sort(t, room, i);
             else
