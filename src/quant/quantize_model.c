@@ -83,6 +83,15 @@ static bool is_worth_a_line(const hn_quant_node *q) {
     return q->op && (q->is_quantized || (q->reason && q->op->role != HN_ROLE_MOVER));
 }
 
+/* Weights that stayed float count as what they are. */
+static uint64_t float_weight_bytes(const hn_quant_plan *p, hn_id id) {
+    const hn_quant_node *q = &p->nodes[id];
+    const hn_tensor *w = q->is_quantized || q->op->weight_slot < 0
+                             ? NULL
+                             : hn_quant_const_input(p->g, id, (uint32_t)q->op->weight_slot);
+    return w ? w->data_bytes : 0;
+}
+
 static hone_status report_nodes(hn_quant_plan *p) {
     hn_quant_report *r = p->report;
     for (hn_id id = 0; id < p->n_nodes; id++) {
@@ -90,13 +99,14 @@ static hone_status report_nodes(hn_quant_plan *p) {
         char label[256];
         if (!is_worth_a_line(q))
             continue;
+        uint64_t kept = float_weight_bytes(p, id);
         hone_quantized_node n = {
             .node = hn_arena_printf(r->arena, "%s", hn_node_label(p->g, id, label, sizeof label)),
             .op = hn_arena_printf(r->arena, "%s", hn_s(hn_node_at(p->g, id)->op)),
             .is_quantized = q->is_quantized,
             .reason = q->is_quantized ? "" : q->reason,
-            .float_bytes = q->float_bytes,
-            .quantized_bytes = q->quantized_bytes,
+            .float_bytes = q->float_bytes + kept,
+            .quantized_bytes = q->quantized_bytes + kept,
             .weight_sqnr = q->weight_sqnr,
             .input_sqnr = q->input_sqnr,
             .output_sqnr = q->output_sqnr};

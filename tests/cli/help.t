@@ -10,6 +10,7 @@ Commands:
   check     find everything that is wrong with a model
   save      edit a model: shapes, external data, parts, names
   optimize  make a graph smaller and faster, and report the changes
+  quantize  make integers of weights and activations, and report what was done
   run       run a model
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
@@ -87,6 +88,7 @@ Commands:
   check     find everything that is wrong with a model
   save      edit a model: shapes, external data, parts, names
   optimize  make a graph smaller and faster, and report the changes
+  quantize  make integers of weights and activations, and report what was done
   run       run a model
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
