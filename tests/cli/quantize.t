@@ -74,7 +74,7 @@ $ hone quantize q.onnx --random 1
 hone: the model is quantized already; quantize the float model it was made of
 [1]
 $ hone quantize digits.onnx --calib $DATA/labels.npy -o no.onnx
-hone: calibration sample 0 (0): input 'image' takes float, the sample has int64
+hone: input 'image' takes float[batch,1,8,8], but the sample has int64[1] (sample '0' of '*'; --max-bad N leaves out up to N)
 [1]
 $ mkdir empty
 $ hone quantize digits.onnx --calib empty -o no.onnx
