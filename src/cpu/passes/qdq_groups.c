@@ -2,8 +2,9 @@
  * rules are those of qdq.h. */
 #include "cpu/passes/qdq.h"
 
-#define BYTE_MOVING_OPS                                                                    \
-  "DepthToSpace|Expand|Flatten|Gather|GatherElements|Identity|MaxPool|Pad|Reshape|Resize|" \
+#define BYTE_MOVING_OPS                                                                      \
+  "DepthToSpace|Expand|Flatten|Gather|GatherElements|GatherND|Identity|MaxPool|Pad|Reshape|" \
+  "Resize|"                                                                                  \
   "Slice|SpaceToDepth|Squeeze|Tile|Transpose|Unsqueeze"
 
 #define MOST_ROUNDS 8
