@@ -15,22 +15,22 @@ typedef struct byte_window {
 } byte_window;
 
 /* Elements of a window that follow each other along the innermost axis. */
-typedef struct byte_line {
+typedef struct pixel_line {
     const uint8_t *x;
     int64_t n, step;
-} byte_line;
+} pixel_line;
 
 /* Those inside the input for the elements `taps` of the outer axes; none in the padding. */
-static byte_line window_line_inside(const byte_window *w, const int64_t *taps) {
+static pixel_line window_line_inside(const byte_window *w, const int64_t *taps) {
     const hn_window *s = w->job->window;
     int32_t last = s->n_axes - 1;
     int64_t pixel = 0;
     if (last < 0)
-        return (byte_line){w->image, 1, 0};
+        return (pixel_line){w->image, 1, 0};
     for (int32_t a = 0; a < last; a++) {
         int64_t i = w->at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
         if (i < 0 || i >= s->in[a])
-            return (byte_line){.n = 0};
+            return (pixel_line){.n = 0};
         pixel = pixel * s->in[a] + i;
     }
     int64_t first = w->at[last] * s->stride[last] - s->pad[last], by = s->dilation[last];
@@ -38,9 +38,9 @@ static byte_line window_line_inside(const byte_window *w, const int64_t *taps) {
     int64_t end = first < s->in[last] ? (s->in[last] - first + by - 1) / by : 0;
     int64_t n = HN_MIN(end, s->kernel[last]) - begin;
     if (n <= 0)
-        return (byte_line){.n = 0};
-    return (byte_line){w->image + (pixel * s->in[last] + first + begin * by) * w->x_step, n,
-                       by * w->x_step};
+        return (pixel_line){.n = 0};
+    return (pixel_line){w->image + (pixel * s->in[last] + first + begin * by) * w->x_step, n,
+                        by * w->x_step};
 }
 
 /* Lines of a window: all elements of the outer axes. Windows over empty maps have none. */
@@ -57,7 +57,7 @@ static void begin_taps(const hn_window *s, int64_t *taps) {
 }
 
 /* Parameters by value, and loops of known length for whole blocks, so that vectors are used. */
-static inline void max_pixels(byte_line line, int n, uint8_t flip, uint8_t *restrict most) {
+static inline void max_pixels(pixel_line line, int n, uint8_t flip, uint8_t *restrict most) {
     for (; line.n > 0; line.n--, line.x += line.step)
         for (int i = 0; i < n; i++) {
             uint8_t v = line.x[i] ^ flip;
@@ -65,7 +65,7 @@ static inline void max_pixels(byte_line line, int n, uint8_t flip, uint8_t *rest
         }
 }
 
-static void max_line(const byte_window *w, byte_line line, uint8_t *most) {
+static void max_line(const byte_window *w, pixel_line line, uint8_t *most) {
     if (w->n_channels == BLOCK_CHANNELS)
         max_pixels(line, BLOCK_CHANNELS, w->flip, most);
     else
@@ -92,14 +92,14 @@ static void flush_short_sums(uint16_t *part, int64_t *sums) {
     }
 }
 
-static inline void sum_pixels(byte_line line, int n, uint8_t flip, uint16_t *restrict part) {
+static inline void sum_pixels(pixel_line line, int n, uint8_t flip, uint16_t *restrict part) {
     for (; line.n > 0; line.n--, line.x += line.step)
         for (int i = 0; i < n; i++)
             part[i] = (uint16_t)(part[i] + (line.x[i] ^ flip));
 }
 
 /* At most MOST_SHORT_SUMS pixels. */
-static void sum_line(const byte_window *w, byte_line line, uint16_t *part) {
+static void sum_line(const byte_window *w, pixel_line line, uint16_t *part) {
     if (w->n_channels == BLOCK_CHANNELS)
         sum_pixels(line, BLOCK_CHANNELS, w->flip, part);
     else
@@ -114,7 +114,7 @@ static int64_t sum_window(const byte_window *w, int64_t *sums) {
     begin_taps(s, taps);
     for (int64_t t = n_window_lines(s); t > 0;
          t--, hn_window_step(s->n_axes - 1, s->kernel, taps)) {
-        byte_line line = window_line_inside(w, taps), piece = line;
+        pixel_line line = window_line_inside(w, taps), piece = line;
         for (int64_t left = line.n; left > 0; left -= piece.n, piece.x += piece.n * line.step) {
             if (n_short == MOST_SHORT_SUMS) {
                 flush_short_sums(part, sums);
