@@ -1,7 +1,8 @@
 /* Lowered operators on bytes: the same bytes as their evaluations make. */
 #include "lowered_case.h"
 
-#define BYTES_HEAD "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n"
+#define BYTES_HEAD \
+  "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1, \"hone\" : 1]>\n"
 
 #define PARAMS                                                                                  \
   " <float s = {0.5}, uint8 z = {3}, float t = {0.07}, uint8 y_zero = {120}, float u = {1.25}," \
@@ -48,6 +49,15 @@ static const lowered_case pool_cases[] = {
 };
 
 static const lowered_case other_cases[] = {
+    {.text = BYTES_HEAD "g (uint8[2,7,5,70] x) => (uint8[2,4,3,70] y) { y = hone.MaxPool"
+                        " <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]> (x) }",
+     .most = 300},
+    {.text = BYTES_HEAD "g (int8[1,9,64] x) => (int8[1,7,64] y) { y = hone.MaxPool"
+                        " <kernel_shape = [3]> (x) }",
+     .most = 300},
+    {.text = BYTES_HEAD "g (int8[3,50] x, uint8[256] t) => (uint8[3,50] y)"
+                        " { y = hone.ByteTable (x, t) }",
+     .most = 300},
     {.text = BYTES_HEAD "g (uint8[2,3,4] a, uint8[2,3,70] b) => (uint8[2,3,74] y)" PARAMS
                         " { y = com.microsoft.QLinearConcat <axis = 2> (s, z, a, s, z, b, t, z) }",
      .most = 300},

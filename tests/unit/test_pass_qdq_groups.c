@@ -266,6 +266,10 @@ static void test_tables(void **state) {
 
 static const group_case move_cases[] = {
     {ONLY,
+     .text = HEAD SAME "float no = {0}, " SCALES "> {" BYTES_OF_X
+                       " n = IsNaN (xd) v = Where (n, no, xd)" FLOATS_OF_Y,
+     .has = "QuantizeLinear", .n = 1, .lacks = {"IsNaN", "Where"}},
+    {ONLY,
      .text = HEAD "g (float[1,2,4,4] x) => (float[1,2,2,2] y) <" SCALES "> {" BYTES_OF_X
                   " v = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (xd)" FLOATS_OF_Y,
      .has = "QuantizeLinear", .n = 1, .lacks = {NULL}},

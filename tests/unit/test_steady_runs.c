@@ -39,6 +39,19 @@ static const steady_case steady_cases[] = {
      "  b = Add (v, x) c = Gelu (b) r = ReduceMean <keepdims = 1> (c) y = Sub (c, r) }",
      2,
      {4, 8, 0, 0}},
+    {"bytes",
+     HEAD "g (float[n,3,8,8] x) => (float[n,6] y)\n"
+          "<float s = {0.02}, float t = {0.03}, uint8 z = {128}> {\n"
+          "  xq = QuantizeLinear (x, s, z) xd = DequantizeLinear (xq, s, z) a = HardSwish (xd)\n"
+          "  aq = QuantizeLinear (a, t, z) ad = DequantizeLinear (aq, t, z)\n"
+          "  m = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (ad)\n"
+          "  mq = QuantizeLinear (m, t, z) md = DequantizeLinear (mq, t, z) b = Add (md, xd)\n"
+          "  bq = QuantizeLinear (b, s, z) bd = DequantizeLinear (bq, s, z)\n"
+          "  c = Concat <axis = 1> (bd, md) cq = QuantizeLinear (c, t, z)\n"
+          "  cd = DequantizeLinear (cq, t, z) p = GlobalAveragePool (cd)\n"
+          "  pq = QuantizeLinear (p, s, z) pd = DequantizeLinear (pq, s, z) y = Flatten (pd) }",
+     4,
+     {2, 3, 8, 8}},
     {"shapes that are computed",
      HEAD "g (float[n,6] x) => (float[a,b] y)\n"
           "<int64[1] two = {2}, int64[1] zero = {0}, int64[1] one = {1}, int64 first = {0}> {\n"

@@ -54,6 +54,7 @@ hone_status hn_qdq_dynamic_conv(hn_rule *r);
 hone_status hn_qdq_dynamic_conv_bias(hn_rule *r);
 hone_status hn_qdq_constant(hn_rule *r);
 hone_status hn_qdq_cancel(hn_rule *r);
+hone_status hn_qdq_never_nan(hn_rule *r);
 hone_status hn_qdq_move(hn_rule *r);
 hone_status hn_qdq_split(hn_rule *r);
 hone_status hn_qdq_quantize_first(hn_rule *r);

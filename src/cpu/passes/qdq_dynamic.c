@@ -17,7 +17,7 @@ static hn_id filter_scales(hn_rule *r, hn_id scale, int32_t rank, hn_dim filters
 }
 
 /* Is the value an output of a DynamicQuantizeLinear? HN_NONE: no; else its node. */
-static hn_id quantizer_of(const hn_rule *r, hn_id value, uint32_t slot) {
+static hn_id dynamic_quantizer_of(const hn_rule *r, hn_id value, uint32_t slot) {
     hn_id node = value == HN_NONE ? HN_NONE : hn_value_at(r->g, value)->producer;
     bool fits = node != HN_NONE && hn_is_op(r, node, "DynamicQuantizeLinear") &&
                 hn_out(r, node, slot) == value;
@@ -28,14 +28,15 @@ static hn_id quantizer_of(const hn_rule *r, hn_id value, uint32_t slot) {
 hone_status hn_qdq_dynamic_conv(hn_rule *r) {
     hn_id conv = hn_cap_node(r, "conv"), w = hn_in(r, conv, 1);
     hn_id by_x = hn_cap(r, "s"), by_w = hn_cap(r, "t");
-    hn_id quantizer = quantizer_of(r, hn_in(r, conv, 0), 0);
+    hn_id quantizer = dynamic_quantizer_of(r, hn_in(r, conv, 0), 0);
     if (quantizer == HN_NONE || hn_node_i(r, hn_cap_node(r, "real"), "to", 0) != HN_F32)
         return HONE_OK;
-    if (quantizer_of(r, by_x, 1) != quantizer) { /* the factors occur in either order */
+    if (dynamic_quantizer_of(r, by_x, 1) != quantizer) { /* the factors occur in either order */
         by_x = hn_cap(r, "t");
         by_w = hn_cap(r, "s");
     }
-    if (quantizer_of(r, by_x, 1) != quantizer || quantizer_of(r, hn_in(r, conv, 2), 2) != quantizer)
+    if (dynamic_quantizer_of(r, by_x, 1) != quantizer ||
+        dynamic_quantizer_of(r, hn_in(r, conv, 2), 2) != quantizer)
         return hn_miss(r, "scale and zero point of its input come from elsewhere");
     if (!hn_const(r, w))
         return hn_miss(r, "its filters are not constant");

@@ -2,8 +2,9 @@
  * rules are those of qdq.h. */
 #include "cpu/passes/qdq.h"
 
-#define BYTE_MOVING_OPS                                                                    \
-  "DepthToSpace|Expand|Flatten|Gather|GatherElements|Identity|MaxPool|Pad|Reshape|Resize|" \
+#define BYTE_MOVING_OPS                                                                      \
+  "DepthToSpace|Expand|Flatten|Gather|GatherElements|GatherND|Identity|MaxPool|Pad|Reshape|" \
+  "Resize|"                                                                                  \
   "Slice|SpaceToDepth|Squeeze|Tile|Transpose|Unsqueeze"
 
 #define MOST_ROUNDS 8
@@ -12,6 +13,7 @@ hone_status hn_pass_qdq_groups(hn_pass *p) {
     static const hn_rule_row moves[] = {
         {"constant", "QuantizeLinear(#x, #scale, ...)", hn_qdq_constant, true, NULL},
         {"cancel", "QuantizeLinear(DequantizeLinear, ...)", hn_qdq_cancel, true, NULL},
+        {"never-nan", "Where(IsNaN(DequantizeLinear:d), _, d)", hn_qdq_never_nan, true, NULL},
         {"move", BYTE_MOVING_OPS "(DequantizeLinear, ...)", hn_qdq_move, true, NULL},
         {"split", "Split(DequantizeLinear, ...)", hn_qdq_split, true, NULL},
         {"quantize-first", "QuantizeLinear(" BYTE_MOVING_OPS ":moved, ...)", hn_qdq_quantize_first,

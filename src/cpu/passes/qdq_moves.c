@@ -50,6 +50,16 @@ hone_status hn_qdq_cancel(hn_rule *r) {
     return HONE_OK;
 }
 
+/* Integers times a finite scale are never NaN, for which exports of attention look behind Softmax:
+ * Where(IsNaN(d), 0, d). */
+hone_status hn_qdq_never_nan(hn_rule *r) {
+    hn_dequantized d;
+    if (hn_dequantized_read(r, hn_cap(r, "d"), &d) &&
+        hn_same_shape(r, hn_cap(r, "d"), hn_out(r, r->root, 0)))
+        hn_rule_replace(r, hn_cap(r, "d"));
+    return HONE_OK;
+}
+
 /* ---- moves ----------------------------------------------------------------------------------- */
 
 /* Padding with 0 is padding with the zero point. */

@@ -5,8 +5,8 @@
 
 #define LEAST_SCALE 1e-30
 #define MOST_SCALE 1e30
-#define SAME_SCALE 1e-6   /* relative difference of scales that were rounded in another order */
-#define MOST_BIAS 1.073e9 /* half of what int32 holds: sums need the rest */
+#define SAME_SCALE 1e-6 /* relative difference of scales that were rounded in another order */
+#define MOST_INT32_BIAS 1.073e9 /* half of what int32 holds: sums need the rest */
 
 static bool is_byte(hn_dtype t) {
     return t == HN_U8 || t == HN_I8;
@@ -66,13 +66,13 @@ bool hn_dequantized_read(const hn_rule *r, hn_id value, hn_dequantized *out) {
     return hn_dequantized_read_any(r, value, out) && is_byte(out->elem);
 }
 
-static hn_id new_zeros(hn_rule *r, hn_dtype elem, const hn_tensor *like) {
+static hn_id new_zero_points(hn_rule *r, hn_dtype elem, const hn_tensor *like) {
     void *data;
     return hn_new_const(r, "zero_point", hn_new_tensor(r, elem, like->rank, like->dims, &data));
 }
 
 hn_id hn_dequantized_zero(hn_rule *r, const hn_dequantized *d) {
-    return d->zero != HN_NONE ? d->zero : new_zeros(r, d->elem, d->scales);
+    return d->zero != HN_NONE ? d->zero : new_zero_points(r, d->elem, d->scales);
 }
 
 bool hn_quantized_read(const hn_rule *r, hn_id node, hn_quantized *out) {
@@ -90,7 +90,7 @@ bool hn_quantized_read(const hn_rule *r, hn_id node, hn_quantized *out) {
 }
 
 hn_id hn_quantized_zero(hn_rule *r, const hn_quantized *q) {
-    return q->zero != HN_NONE ? q->zero : new_zeros(r, q->elem, hn_const(r, q->scale));
+    return q->zero != HN_NONE ? q->zero : new_zero_points(r, q->elem, hn_const(r, q->scale));
 }
 
 bool hn_quantized_reader(const hn_rule *r, hn_id value, hn_quantized *out) {
@@ -158,7 +158,7 @@ hn_id hn_int32_bias(hn_rule *r, hn_id bias, const hn_tensor *a, const hn_tensor 
         if (!bias_number(r, bias, is_int ? &d : NULL, i, &v))
             return HN_NONE;
         v = nearbyint(v / (double)bias_scale(a, b, i));
-        if (!(fabs(v) <= MOST_BIAS))
+        if (!(fabs(v) <= MOST_INT32_BIAS))
             return HN_NONE;
         ((int32_t *)data)[i] = (int32_t)v;
     }

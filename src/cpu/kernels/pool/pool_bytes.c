@@ -8,29 +8,29 @@ enum { BLOCK_CHANNELS = 64, MOST_SHORT_SUMS = 256, POOL_BYTES_GRAIN = 1 << 13 };
 typedef struct byte_window {
     const hn_pool_bytes_job *job;
     const uint8_t *image; /* channel 0 of the block, of the first pixel */
-    int64_t at[HN_MAX_SPATIAL];
+    const int64_t *at;    /* the output */
     int n_channels;
     uint8_t flip;
     int64_t x_step;
 } byte_window;
 
 /* Elements of a window that follow each other along the innermost axis. */
-typedef struct byte_line {
+typedef struct pixel_line {
     const uint8_t *x;
     int64_t n, step;
-} byte_line;
+} pixel_line;
 
 /* Those inside the input for the elements `taps` of the outer axes; none in the padding. */
-static byte_line window_line_inside(const byte_window *w, const int64_t *taps) {
+static pixel_line window_line_inside(const byte_window *w, const int64_t *taps) {
     const hn_window *s = w->job->window;
     int32_t last = s->n_axes - 1;
     int64_t pixel = 0;
     if (last < 0)
-        return (byte_line){w->image, 1, 0};
+        return (pixel_line){w->image, 1, 0};
     for (int32_t a = 0; a < last; a++) {
         int64_t i = w->at[a] * s->stride[a] - s->pad[a] + taps[a] * s->dilation[a];
         if (i < 0 || i >= s->in[a])
-            return (byte_line){.n = 0};
+            return (pixel_line){.n = 0};
         pixel = pixel * s->in[a] + i;
     }
     int64_t first = w->at[last] * s->stride[last] - s->pad[last], by = s->dilation[last];
@@ -38,9 +38,9 @@ static byte_line window_line_inside(const byte_window *w, const int64_t *taps) {
     int64_t end = first < s->in[last] ? (s->in[last] - first + by - 1) / by : 0;
     int64_t n = HN_MIN(end, s->kernel[last]) - begin;
     if (n <= 0)
-        return (byte_line){.n = 0};
-    return (byte_line){w->image + (pixel * s->in[last] + first + begin * by) * w->x_step, n,
-                       by * w->x_step};
+        return (pixel_line){.n = 0};
+    return (pixel_line){w->image + (pixel * s->in[last] + first + begin * by) * w->x_step, n,
+                        by * w->x_step};
 }
 
 /* Lines of a window: all elements of the outer axes. Windows over empty maps have none. */
@@ -50,18 +50,33 @@ static int64_t n_window_lines(const hn_window *s) {
     return s->n_axes > 0 ? s->kernel_elems / s->kernel[s->n_axes - 1] : 1;
 }
 
-static void max_line(const byte_window *w, byte_line line, uint8_t *most) {
+/* Those that a window does not have are not touched: this is done once for each output. */
+static void begin_taps(const hn_window *s, int64_t *taps) {
+    for (int32_t a = 0; a < s->n_axes; a++)
+        taps[a] = 0;
+}
+
+/* Parameters by value, and loops of known length for whole blocks, so that vectors are used. */
+static inline void max_pixels(pixel_line line, int n, uint8_t flip, uint8_t *restrict most) {
     for (; line.n > 0; line.n--, line.x += line.step)
-        for (int i = 0; i < w->n_channels; i++) {
-            uint8_t v = line.x[i] ^ w->flip;
+        for (int i = 0; i < n; i++) {
+            uint8_t v = line.x[i] ^ flip;
             most[i] = v > most[i] ? v : most[i];
         }
+}
+
+static void max_line(const byte_window *w, pixel_line line, uint8_t *most) {
+    if (w->n_channels == BLOCK_CHANNELS)
+        max_pixels(line, BLOCK_CHANNELS, w->flip, most);
+    else
+        max_pixels(line, w->n_channels, w->flip, most);
 }
 
 static void max_window(const byte_window *w, uint8_t *y) {
     const hn_window *s = w->job->window;
     uint8_t most[BLOCK_CHANNELS] = {0};
-    int64_t taps[HN_MAX_SPATIAL] = {0};
+    int64_t taps[HN_MAX_SPATIAL];
+    begin_taps(s, taps);
     for (int64_t t = n_window_lines(s); t > 0; t--, hn_window_step(s->n_axes - 1, s->kernel, taps))
         max_line(w, window_line_inside(w, taps), most);
     for (int i = 0; i < w->n_channels; i++)
@@ -77,33 +92,36 @@ static void flush_short_sums(uint16_t *part, int64_t *sums) {
     }
 }
 
-/* At most MOST_SHORT_SUMS pixels. A block of all channels is a loop of known length. */
-static void sum_line(const byte_window *w, const byte_line *line, uint16_t *part) {
-    const uint8_t *x = line->x;
-    for (int64_t k = 0; k < line->n; k++, x += line->step)
-        if (w->n_channels == BLOCK_CHANNELS)
-            for (int i = 0; i < BLOCK_CHANNELS; i++)
-                part[i] = (uint16_t)(part[i] + (x[i] ^ w->flip));
-        else
-            for (int i = 0; i < w->n_channels; i++)
-                part[i] = (uint16_t)(part[i] + (x[i] ^ w->flip));
+static inline void sum_pixels(pixel_line line, int n, uint8_t flip, uint16_t *restrict part) {
+    for (; line.n > 0; line.n--, line.x += line.step)
+        for (int i = 0; i < n; i++)
+            part[i] = (uint16_t)(part[i] + (line.x[i] ^ flip));
+}
+
+/* At most MOST_SHORT_SUMS pixels. */
+static void sum_line(const byte_window *w, pixel_line line, uint16_t *part) {
+    if (w->n_channels == BLOCK_CHANNELS)
+        sum_pixels(line, BLOCK_CHANNELS, w->flip, part);
+    else
+        sum_pixels(line, w->n_channels, w->flip, part);
 }
 
 /* Returns how many elements of the window lie inside. */
 static int64_t sum_window(const byte_window *w, int64_t *sums) {
     const hn_window *s = w->job->window;
     uint16_t part[BLOCK_CHANNELS] = {0};
-    int64_t taps[HN_MAX_SPATIAL] = {0}, n_all = 0, n_short = 0;
+    int64_t taps[HN_MAX_SPATIAL], n_all = 0, n_short = 0;
+    begin_taps(s, taps);
     for (int64_t t = n_window_lines(s); t > 0;
          t--, hn_window_step(s->n_axes - 1, s->kernel, taps)) {
-        byte_line line = window_line_inside(w, taps), piece = line;
+        pixel_line line = window_line_inside(w, taps), piece = line;
         for (int64_t left = line.n; left > 0; left -= piece.n, piece.x += piece.n * line.step) {
             if (n_short == MOST_SHORT_SUMS) {
                 flush_short_sums(part, sums);
                 n_short = 0;
             }
             piece.n = HN_MIN(left, MOST_SHORT_SUMS - n_short);
-            sum_line(w, &piece, part);
+            sum_line(w, piece, part);
             n_short += piece.n;
         }
         n_all += line.n;
@@ -145,14 +163,16 @@ static void pool_byte_blocks(void *ctx, int64_t begin, int64_t end) {
     int64_t n_blocks = (job->channels + BLOCK_CHANNELS - 1) / BLOCK_CHANNELS;
     int64_t x_step = job->x_step ? job->x_step : job->channels,
             y_step = job->y_step ? job->y_step : job->channels;
+    int64_t at[HN_MAX_SPATIAL];
     for (int64_t i = begin; i < end; i++) {
         int64_t first = i % n_blocks * BLOCK_CHANNELS, out = i / n_blocks;
         byte_window w = {.job = job,
+                         .at = at,
                          .image = job->x + out / s->out_elems * s->in_elems * x_step + first,
                          .x_step = x_step,
                          .n_channels = (int)HN_MIN(job->channels - first, BLOCK_CHANNELS),
                          .flip = job->is_signed ? 0x80 : 0};
-        hn_window_split(s->n_axes, s->out, out % s->out_elems, w.at);
+        hn_window_split(s->n_axes, s->out, out % s->out_elems, at);
         uint8_t *y = job->y + out * y_step + first;
         if (job->is_average)
             average_window(&w, y);
