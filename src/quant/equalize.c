@@ -140,11 +140,12 @@ static bool has_same_shape(const hn_graph *g, hn_id a, hn_id b) {
     return true;
 }
 
-/* A vector of the last axis: bias of a product. */
-static bool adds_vector(const equalizer *e, hn_id node, uint32_t *slot) {
+/* Does the operator take a vector of the last axis: bias of a product (Add), or scale of a
+ * normalization (Mul)? */
+static bool takes_vector(const equalizer *e, hn_id node, const char *op, uint32_t *slot) {
     const hn_graph *g = e->p->g;
     const hn_node *n = hn_node_at(g, node);
-    for (*slot = 0; hn_str_is(n->op, "Add") && *slot < 2; ++*slot) {
+    for (*slot = 0; hn_str_is(n->op, op) && *slot < 2; ++*slot) {
         const hn_tensor *c = own_const(g, node, *slot);
         if (c && c->rank == 1 && c->n_elems > 1 && n->inputs[1 - *slot] != HN_NONE &&
             rank_of(g, n->inputs[1 - *slot]) >= 2)
@@ -162,6 +163,13 @@ static bool is_normalization(const equalizer *e, hn_id node) {
     return hn_str_is(n->op, "LayerNormalization") && rank >= 2 &&
            (axis == -1 || axis == rank - 1) && scale && scale->rank == 1 &&
            (hn_quant_input(g, node, 2) == HN_NONE || own_const(g, node, 2));
+}
+
+/* Does a Transpose leave the last axis where it is? */
+static bool keeps_last_axis(const hn_node *n) {
+    const hn_attr *perm = hn_node_attr(n, "perm");
+    return hn_str_is(n->op, "Transpose") && perm && perm->kind == HN_ATTR_INTS && perm->n > 0 &&
+           perm->v.ints[perm->n - 1] == (int64_t)perm->n - 1;
 }
 
 static bool join_node(equalizer *e, hn_id node) {
@@ -184,8 +192,18 @@ static bool join_node(equalizer *e, hn_id node) {
         join_groups(e, n->inputs[1], n->outputs[0]);
         return true;
     }
-    if (adds_vector(e, node, &slot)) {
+    if (keeps_last_axis(n)) {
+        int32_t last = rank_of(g, n->outputs[0]) - 1;
+        join_groups(e, n->inputs[0], n->outputs[0]);
+        return last >= 0 && (e->channels[n->inputs[0]] == 0 || e->axis[n->inputs[0]] == last);
+    }
+    if (takes_vector(e, node, "Add", &slot)) {
         join_groups(e, n->inputs[1 - slot], n->outputs[0]);
+        return set_channels(e, n->outputs[0], rank_of(g, n->outputs[0]) - 1,
+                            own_const(g, node, slot)->n_elems);
+    }
+    if (takes_vector(e, node, "Mul", &slot)) {
+        fix_group(e, n->inputs[1 - slot]);
         return set_channels(e, n->outputs[0], rank_of(g, n->outputs[0]) - 1,
                             own_const(g, node, slot)->n_elems);
     }
@@ -397,7 +415,7 @@ static hone_status change_node(equalizer *e, hn_id node, hn_id root) {
     }
     if (group_of(e, n->outputs[0]) != root)
         return HONE_OK;
-    if (adds_vector(e, node, &slot))
+    if (takes_vector(e, node, "Add", &slot) || takes_vector(e, node, "Mul", &slot))
         return change_vector(e, node, slot);
     if (!is_normalization(e, node))
         return HONE_OK;
