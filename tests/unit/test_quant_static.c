@@ -123,6 +123,25 @@ static void test_what_stays_float(void **state) {
     static_case_free(&c);
 }
 
+/* Layers that share a weight share its integers. */
+static void test_shared_weight(void **state) {
+    (void)state;
+    static const char text[] = QUANT_HEAD(17) "g (float[n,8] x) => (float[n,8] y)\n"
+                                              "<float[8,8] w = $64> {\n  a = MatMul (x, w)\n"
+                                              "  t = Tanh (a)\n  y = MatMul (t, w)\n}";
+    hone_quantize_options o = static_options();
+    static_case c = quantize_changed(text, &o, 8, NULL);
+    const hn_block *b = hn_block_at(c.after->graph, 0);
+    uint32_t n_int8 = 0;
+    for (uint32_t i = 0; i < b->inits.n; i++) {
+        const hn_tensor *t = hn_value_at(c.after->graph, b->inits.at[i])->init;
+        n_int8 += t->dtype == HN_I8 && t->rank == 2;
+    }
+    assert_int_equal(n_int8, 1);
+    expect_near_floats(text, c.after, 0.05);
+    static_case_free(&c);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------- */
 
 static void make_nan(hn_samples *s, uint64_t i) {
@@ -324,6 +343,7 @@ int main(void) {
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_what_stays_float),
+        cmocka_unit_test(test_shared_weight),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_no_samples),
         cmocka_unit_test(test_cache),
