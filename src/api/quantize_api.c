@@ -167,7 +167,7 @@ hone_status hone_quantization_write_json(const hone_quantization *report, const 
     HN_REQUIRE(write, error);
     hn_strbuf text;
     hn_json j;
-    hn_strbuf_init(&text, NULL);
+    hn_strbuf_init(&text, hn_arena_allocator(report->report.arena));
     hn_json_init(&j, &text, true);
     hn_quant_report_json(&report->report, label, &j);
     return hn_api_give_json(&text, write, ctx, error);

@@ -96,7 +96,7 @@ static void put_cached_value(const hn_quant_plan *p, hn_id id, hn_json *j) {
 hone_status hn_quant_write_cache(const hn_quant_plan *p, const char *path, hone_error *err) {
     hn_strbuf text;
     hn_json j;
-    hn_strbuf_init(&text, NULL);
+    hn_strbuf_init(&text, hn_arena_allocator(p->arena));
     hn_json_init(&j, &text, true);
     hn_json_object(&j);
     hn_json_key(&j, "format");
@@ -114,7 +114,7 @@ hone_status hn_quant_write_cache(const hn_quant_plan *p, const char *path, hone_
     hone_status status = text.failed ? HONE_E_NOMEM : HONE_OK;
     hn_outfile *file = NULL;
     if (status == HONE_OK)
-        status = hn_outfile_open(path, NULL, &file, err);
+        status = hn_outfile_open(path, hn_arena_allocator(p->arena), &file, err);
     if (status == HONE_OK)
         status = hn_outfile_write(file, text.at, text.n, err);
     if (status == HONE_OK)

@@ -222,13 +222,13 @@ static bool watch_channels(void *ctx, hn_id value, const hn_array *x) {
     float *copy;
     if (!o || x->rank <= o->channel_axis || (uint64_t)x->dims[o->channel_axis] != o->n_channels)
         return true;
-    const float *dense = hn_quant_dense(x, &copy);
+    const float *dense = hn_quant_dense(o->alloc, x, &copy);
     uint64_t n_inner = 1;
     for (int32_t k = o->channel_axis + 1; k < x->rank; k++)
         n_inner *= (uint64_t)x->dims[k];
     if (dense && n_inner)
         hn_observer_add_channels(o, dense, x->n_elems / o->n_channels / n_inner, n_inner);
-    hn_free(NULL, copy, x->n_elems * sizeof *copy);
+    hn_free(o->alloc, copy, x->n_elems * sizeof *copy);
     return dense != NULL;
 }
 

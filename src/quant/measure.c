@@ -126,6 +126,8 @@ static hone_status double_layers(measurement *m, hone_error *err) {
     for (hn_id id = 0; id < m->p->n_nodes; id++)
         if (is_measured(m->p, id))
             HN_TRY(double_layer(m, id, err));
+    if (hn_arena_has_failed(m->model->arena))
+        return HONE_E_NOMEM;
     HN_TRY(hn_patch_apply(m->patch, g, err));
     m->n_values = g->values.n;
     m->by_value = HN_NEW_N(m->p->arena, uint32_t, (size_t)m->n_values + 1);
@@ -174,18 +176,19 @@ static void add_differences(layer_error *layer, const float *d, const hn_array *
 static bool watch_layers(void *ctx, hn_id value, const hn_array *x) {
     measurement *m = ctx;
     uint32_t i = value < m->n_values ? m->by_value[value] : 0;
+    const hone_allocator *a = hn_arena_allocator(m->p->arena);
     float *copy;
     if (i == 0)
         return true;
     layer_error *layer = &m->layers.at[i - 1];
-    const float *numbers = hn_quant_dense(x, &copy);
+    const float *numbers = hn_quant_dense(a, x, &copy);
     bool ok = numbers && open_channels(m, layer, x);
     if (ok && value == layer->difference)
         add_differences(layer, numbers, x);
     else
         for (uint64_t k = 0; ok && k < x->n_elems; k++)
             layer->signal += (double)numbers[k] * numbers[k];
-    hn_free(NULL, copy, x->n_elems * sizeof *copy);
+    hn_free(a, copy, x->n_elems * sizeof *copy);
     return ok;
 }
 

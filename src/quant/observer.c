@@ -6,6 +6,8 @@ enum { OBSERVED_GRAIN = 65536 }; /* elements that a thread counts at a time */
 
 hn_observer *hn_observer_new(hn_arena *arena, bool has_histogram) {
     hn_observer *o = HN_NEW(arena, hn_observer);
+    if (o)
+        o->alloc = hn_arena_allocator(arena);
     if (!o || !has_histogram)
         return o;
     for (int sign = 0; sign < 2; sign++)
@@ -137,14 +139,14 @@ static void count_parts(void *ctx, int lane, int64_t begin, int64_t end) {
 static bool add_counts(hn_observer *o, observation *job, hn_pool *pool) {
     int n_lanes = hn_pool_threads(pool);
     size_t n = (size_t)n_lanes * 2 * HN_OBSERVER_BINS;
-    job->counts = hn_calloc(NULL, n, sizeof *job->counts);
+    job->counts = hn_calloc(o->alloc, n, sizeof *job->counts);
     if (!job->counts)
         return false;
     job->bins_per_unit = (float)(HN_OBSERVER_BINS / o->limit);
     hn_pool_for_lanes(pool, (int64_t)job->n_parts, 1, count_parts, job);
     for (size_t k = 0; k < n; k++)
         o->counts[k / HN_OBSERVER_BINS % 2][k % HN_OBSERVER_BINS] += job->counts[k];
-    hn_free(NULL, job->counts, n * sizeof *job->counts);
+    hn_free(o->alloc, job->counts, n * sizeof *job->counts);
     return true;
 }
 
@@ -162,7 +164,7 @@ static bool observe_rows(hn_observer *o, const hn_observed_rows *rows, range_par
     observation job = {.rows = rows,
                        .rows_per_part = HN_MAX(OBSERVED_GRAIN / HN_MAX(rows->row, 1), 1)};
     job.n_parts = (rows->n_rows + job.rows_per_part - 1) / job.rows_per_part;
-    job.ranges = hn_calloc(NULL, job.n_parts + 1, sizeof *job.ranges);
+    job.ranges = hn_calloc(o->alloc, job.n_parts + 1, sizeof *job.ranges);
     if (!job.ranges)
         return false;
     hn_pool_for(pool, (int64_t)job.n_parts, 1, scan_parts, &job);
@@ -171,7 +173,7 @@ static bool observe_rows(hn_observer *o, const hn_observed_rows *rows, range_par
         all->max = fmaxf(all->max, job.ranges[i].max);
         all->n_not_finite += job.ranges[i].n_not_finite;
     }
-    hn_free(NULL, job.ranges, (job.n_parts + 1) * sizeof *job.ranges);
+    hn_free(o->alloc, job.ranges, (job.n_parts + 1) * sizeof *job.ranges);
     double magnitude = fmax(-(double)all->min, all->max);
     if (!o->counts[0])
         return true;

@@ -10,9 +10,10 @@
  * sign. The limit is a power of two: when it grows, pairs of bins become one, and counts depend
  * neither on the order of samples nor on threads. */
 typedef struct hn_observer {
-    double min, max;           /* of all finite numbers, 0 included */
-    double mean_min, mean_max; /* moving averages over samples */
-    uint64_t n;                /* finite numbers */
+    const hone_allocator *alloc; /* of counts while they are added up */
+    double min, max;             /* of all finite numbers, 0 included */
+    double mean_min, mean_max;   /* moving averages over samples */
+    uint64_t n;                  /* finite numbers */
     uint64_t n_not_finite;
     uint64_t n_samples;
     double limit;        /* 0: nothing was counted yet */

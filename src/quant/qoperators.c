@@ -186,6 +186,8 @@ static hone_status write_qoperator(qoperator_job *job, const qoperator_row *row,
     hn_id node = hn_patch_node(job->patch, before, domain, op, n->name, job->inputs.n,
                                job->inputs.at, 1, n_attrs, attrs);
     hn_patch_replace(job->patch, replaced, hn_patch_output(job->patch, node, 0));
+    if (hn_arena_has_failed(job->m->arena))
+        return HONE_E_NOMEM;
     HN_TRY(import_domain(job->m, domain));
     return hn_patch_apply(job->patch, job->g, err);
 }

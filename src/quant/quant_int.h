@@ -102,8 +102,8 @@ typedef struct hn_quant_pass {
     uint64_t n_samples; /* that were read */
 } hn_quant_pass;
 hone_status hn_quant_run_samples(hn_quant_pass *pass, hone_error *err);
-/* The same numbers side by side; NULL: no memory. Free what is not x->data with hn_free. */
-const float *hn_quant_dense(const hn_array *x, float **copy);
+/* The same numbers side by side; NULL: no memory. *copy is NULL, or freed with hn_free. */
+const float *hn_quant_dense(const hone_allocator *a, const hn_array *x, float **copy);
 
 /* Observes the values that have no range yet; then all have one, and parameters. */
 hone_status hn_quant_calibrate(hn_quant_plan *p, hone_error *err);

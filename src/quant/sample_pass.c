@@ -23,12 +23,12 @@ static void show_step(void *ctx, const hn_step_event *event) {
             show_value(r, n->outputs[i], event->outputs[i]);
 }
 
-const float *hn_quant_dense(const hn_array *x, float **copy) {
+const float *hn_quant_dense(const hone_allocator *a, const hn_array *x, float **copy) {
     *copy = NULL;
     if (!x->row_stride || x->rank == 0)
         return x->data;
     uint64_t row = (uint64_t)x->dims[x->rank - 1], n_rows = row ? x->n_elems / row : 0;
-    *copy = hn_alloc(NULL, x->n_elems * sizeof **copy);
+    *copy = hn_alloc(a, x->n_elems * sizeof **copy);
     for (uint64_t i = 0; *copy && i < n_rows; i++)
         memcpy(*copy + i * row, (const float *)x->data + i * (uint64_t)x->row_stride,
                row * sizeof **copy);

@@ -305,6 +305,8 @@ hone_status hn_quant_write_qdq(hn_quant_plan *p, hone_error *err) {
         if (q->op->role != HN_ROLE_LOOKUP)
             HN_TRY(put_const_operands(&w, id, err));
     }
+    if (hn_arena_has_failed(p->model->arena))
+        return HONE_E_NOMEM;
     HN_TRY(hn_patch_apply(w.patch, p->g, err));
     return hn_graph_remove_dead(p->g, true) == HN_NONE ? HONE_E_NOMEM : HONE_OK;
 }

@@ -25,7 +25,7 @@ typedef struct subject {
     uint32_t n_inputs, n_outputs;
     char dim[64];                  /* a free dimension; "" when there is none */
     hone_value *values[MAX_NAMES]; /* zeros for the inputs */
-    bool can_run, can_optimize;
+    bool can_run, can_optimize, can_quantize;
 } subject;
 
 static unsigned n_complaints;
@@ -159,6 +159,40 @@ static hone_status do_optimize_verified(hone_model *m, const subject *s, hone_er
     return do_optimize_for(m, s, HONE_TARGET_ONNXRUNTIME, s->can_run, error);
 }
 
+static hone_status read_zeros(void *ctx, uint64_t i, hone_sample *sample, hone_error *error) {
+    const subject *s = ctx;
+    (void)error;
+    *sample = (hone_sample){.label = -1,
+                            .n_inputs = i < 2 ? s->n_inputs : 0,
+                            .inputs = s->inputs,
+                            .values = (const hone_value *const *)s->values};
+    return HONE_OK;
+}
+
+static hone_status quantize_with(hone_model *m, const subject *s, hone_quantize_format format,
+                                 hone_error *error) {
+    hone_dataset zeros = {.ctx = (void *)(uintptr_t)s, .read = read_zeros};
+    hone_quantize_options o;
+    hone_quantization *report;
+    hone_model *quantized;
+    hone_quantize_options_init(&o);
+    o.samples = &zeros;
+    o.n_threads = 1;
+    o.format = format;
+    o.equalize = o.correct_bias = o.explain = true;
+    hone_status status = hone_model_quantize(m, &o, &quantized, &report, error);
+    if (status == HONE_OK)
+        status = hone_quantization_write_json(report, "model", discard, NULL, error);
+    hone_quantization_free(report);
+    hone_model_free(quantized);
+    return status;
+}
+
+static hone_status do_quantize(hone_model *m, const subject *s, hone_error *error) {
+    *error = (hone_error){.code = HONE_OK};
+    return s->can_quantize ? quantize_with(m, s, HONE_QUANTIZE_QOPERATOR, error) : HONE_OK;
+}
+
 static hone_status do_plan(hone_model *m, const subject *s, hone_error *error) {
     hone_plan *plan = NULL;
     hone_session_options o;
@@ -221,6 +255,7 @@ static const struct operation {
     {"fix a dimension", do_fix_dim, false},
     {"optimize", do_optimize, true},
     {"optimize and verify", do_optimize_verified, true},
+    {"quantize", do_quantize, true},
     {"plan", do_plan, true},
     {"run", do_run, true}, /* memory that waits for a later step goes first */
 };
@@ -353,6 +388,7 @@ static void try_running(subject *s, hone_model *m, const hone_subgraph_info *top
     s->can_run = s->can_run && do_run(m, s, &error) == HONE_OK;
     s->can_optimize = true;
     s->can_optimize = do_optimize(m, s, &error) == HONE_OK;
+    s->can_quantize = s->can_run && quantize_with(m, s, HONE_QUANTIZE_QDQ, &error) == HONE_OK;
 }
 
 /* The names point into the model. */
