@@ -35,7 +35,9 @@ static hone_status write_matmul_of_activations(hn_node_writer *n) {
 }
 
 static hone_status write_dynamic_matmul(hn_node_writer *n) {
-    const hn_tensor *b = hn_write_const(n, 1);
+    hn_id value;
+    bool is_transposed;
+    const hn_tensor *b = hn_write_matrix(n, 1, &value, &is_transposed);
     if (is_stored_only(n))
         return hn_write_stored_product(n);
     if (hn_write_elem(n, hn_write_input(n, 0)) != HN_F32)
@@ -46,9 +48,13 @@ static hone_status write_dynamic_matmul(hn_node_writer *n) {
     if (b->rank < 2)
         return hn_write_skip(n, "its right side is a vector");
     hn_quant_weight x, w;
+    bool by_column = n->w->o->is_per_channel && b->rank == 2;
     hn_weight_form form = {.type = n->type,
-                           .axis = n->w->o->is_per_channel && b->rank == 2 ? 1 : -1};
-    HN_TRY(hn_write_weight(n, 1, &form, &w));
+                           .axis = !by_column      ? -1
+                                   : is_transposed ? 0
+                                                   : 1,
+                           .is_transposed = is_transposed};
+    HN_TRY(hn_write_weight(n, value, &form, &w));
     HN_TRY(hn_write_activation(n, hn_write_input(n, 0), &x));
     hn_write_result(n, 0, integer_product(n, &x, &w));
     return HONE_OK;
@@ -82,7 +88,7 @@ static hone_status write_dynamic_gemm(hn_node_writer *n) {
                                                             : 1,
                            .is_transposed = is_transposed,
                            .factor = hn_write_float(n, "alpha", 1)};
-    HN_TRY(hn_write_weight(n, 1, &form, &w));
+    HN_TRY(hn_write_weight(n, hn_write_input(n, 1), &form, &w));
     HN_TRY(hn_write_activation(n, hn_write_input(n, 0), &x));
     hn_id y = integer_product(n, &x, &w), c = hn_write_input(n, 2);
     if (c != HN_NONE)
@@ -129,7 +135,7 @@ static hone_status write_dynamic_conv(hn_node_writer *n) {
                            .scale_axis = 1,
                            .has_one_zero = true};
     form.type.is_symmetric |= n->w->o->is_per_channel;
-    HN_TRY(hn_write_weight(n, 1, &form, &w));
+    HN_TRY(hn_write_weight(n, hn_write_input(n, 1), &form, &w));
     HN_TRY(hn_write_activation(n, hn_write_input(n, 0), &x));
     const hn_node *node = hn_node_at(n->w->g, n->node);
     hn_id sums = hn_write_op(n, "", "ConvInteger", 4, (hn_id[]){x.q, w.q, x.zero, w.zero}, 1,
@@ -182,7 +188,7 @@ static hone_status write_dynamic_attention(hn_node_writer *n) {
         return hn_write_skip(n, reason);
     hn_quant_weight x, w;
     hn_weight_form form = {.type = n->type, .axis = n->w->o->is_per_channel ? 1 : -1};
-    HN_TRY(hn_write_weight(n, 1, &form, &w));
+    HN_TRY(hn_write_weight(n, hn_write_input(n, 1), &form, &w));
     HN_TRY(hn_write_activation(n, hn_write_input(n, 0), &x));
     const hn_node *node = hn_node_at(n->w->g, n->node);
     hn_id inputs[9] = {x.q,    w.q,    hn_write_input(n, 2), x.scale, w.scale, hn_write_input(n, 3),

@@ -3,6 +3,7 @@
  * writers' weights are divided, the readers' multiplied, and the model computes the same. Between
  * convolutions this is cross-layer equalization, behind normalizations SmoothQuant. */
 #include "quant/quant_int.h"
+#include "quant/smooth.h"
 
 #include <math.h>
 
@@ -22,6 +23,7 @@ typedef struct equalizer {
     uint64_t *channels; /* by value: how many; 0: unknown */
     int32_t *axis;      /* by value: of the channels */
     double *factors;    /* of the group at hand */
+    double *powers;     /* of it: mean squares of its channels, relative to the largest number */
     uint32_t n_groups;
     double worst_before, worst_after;
 } equalizer;
@@ -260,7 +262,9 @@ static hone_status open_observers(equalizer *e, bool *is_any) {
         hn_observer *o = hn_observer_new(p->arena, false);
         HN_TRY_PTR(o);
         o->channel_max = HN_NEW_N(p->arena, float, e->channels[v]);
-        HN_TRY_PTR(o->channel_max);
+        o->channel_squares = HN_NEW_N(p->arena, double, e->channels[v]);
+        if (!o->channel_max || !o->channel_squares)
+            return HONE_E_NOMEM;
         o->n_channels = e->channels[v];
         o->channel_axis = e->axis[v];
         p->values[v].observer = o;
@@ -315,6 +319,14 @@ static void merge_relative(uint64_t n, const double *from, double *into) {
         into[c] = fmax(into[c], from[c] / most);
 }
 
+static void merge_powers(const hn_observer *o, double *into) {
+    double most = 0;
+    for (uint64_t c = 0; c < o->n_channels; c++)
+        most = fmax(most, (double)o->channel_max[c]);
+    for (uint64_t c = 0; c < o->n_channels && most > 0; c++)
+        into[c] = fmax(into[c], o->channel_squares[c] / (double)o->n_per_channel / (most * most));
+}
+
 static hone_status float_copy(equalizer *e, hn_id value, float **out) {
     const hn_tensor *t = hn_value_at(e->p->g, value)->init;
     *out = hn_arena_alloc(e->p->arena, t->data_bytes + 4);
@@ -346,6 +358,8 @@ static hone_status merge_readers(equalizer *e, hn_id root, uint64_t n, double *s
 static void choose_factors(equalizer *e, uint64_t n, const double *activations,
                            const double *weights) {
     double alpha = e->p->options->smooth_alpha, mean = 0, least = 1, n_used = 0;
+    if (alpha < 0)
+        alpha = hn_smooth_alpha(n, activations, e->powers, weights);
     for (uint64_t c = 0; c < n; c++) {
         bool is_used = activations[c] > 0 && weights[c] > 0;
         double f = is_used ? pow(activations[c], alpha) / pow(weights[c], 1 - alpha) : 0;
@@ -431,7 +445,8 @@ static hone_status equalize_group(equalizer *e, hn_id root) {
     double *activations = HN_NEW_N(p->arena, double, n), *weights = HN_NEW_N(p->arena, double, n);
     double *scratch = HN_NEW_N(p->arena, double, n);
     e->factors = HN_NEW_N(p->arena, double, n);
-    if (!activations || !weights || !scratch || !e->factors)
+    e->powers = HN_NEW_N(p->arena, double, n);
+    if (!activations || !weights || !scratch || !e->factors || !e->powers)
         return HONE_E_NOMEM;
     for (hn_id v = 0; v < p->n_values; v++) {
         const hn_observer *o = p->values[v].observer;
@@ -440,6 +455,7 @@ static hone_status equalize_group(equalizer *e, hn_id root) {
         for (uint64_t c = 0; c < n; c++)
             scratch[c] = o->channel_max[c];
         merge_relative(n, scratch, activations);
+        merge_powers(o, e->powers);
         is_observed = true;
     }
     HN_TRY(merge_readers(e, root, n, scratch, weights, &has_reader));

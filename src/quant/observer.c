@@ -214,10 +214,15 @@ void hn_observer_add_channels(hn_observer *o, const float *x, uint64_t n_outer, 
     for (uint64_t k = 0; k < n_outer * o->n_channels; k++) {
         float most = o->channel_max[k % o->n_channels];
         const float *line = x + k * n_inner;
+        double squares = 0;
         for (uint64_t i = 0; i < n_inner; i++) {
             float magnitude = fabsf(line[i]);
             most = magnitude > most ? magnitude : most;
+            squares += (double)(line[i] * line[i]);
         }
         o->channel_max[k % o->n_channels] = most;
+        if (o->channel_squares)
+            o->channel_squares[k % o->n_channels] += squares;
     }
+    o->n_per_channel += n_outer * n_inner;
 }

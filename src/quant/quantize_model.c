@@ -194,8 +194,19 @@ static hone_status with_plan(hn_model *m, const hone_quantize_options *o,
 
 /* ---- dynamic, weights only ---------------------------------------------------------------------------- */
 
+typedef struct weight_notes {
+    hn_quant_report *report;
+    uint32_t n_feedback; /* layers that were rounded with feedback */
+    double log_gain;     /* sum over them */
+} weight_notes;
+
 static hone_status keep_note(void *ctx, const hn_quant_note *note) {
-    hn_quant_report *r = ctx;
+    weight_notes *notes = ctx;
+    hn_quant_report *r = notes->report;
+    if (note->feedback_gain > 1 && isfinite(note->feedback_gain)) {
+        notes->n_feedback++;
+        notes->log_gain += log(note->feedback_gain);
+    }
     hone_quantized_node n = {.node = hn_arena_printf(r->arena, "%s", note->node),
                              .op = hn_arena_printf(r->arena, "%s", note->op),
                              .is_quantized = note->is_quantized,
@@ -211,8 +222,20 @@ static hone_status keep_note(void *ctx, const hn_quant_note *note) {
     return ok ? HONE_OK : HONE_E_NOMEM;
 }
 
+static hone_status tell_of_feedback(const weight_notes *notes) {
+    if (notes->n_feedback == 0)
+        return HONE_OK;
+    bool ok = hn_quant_report_note(
+        notes->report,
+        "rounded %u layers with error feedback: the squared error of their products on the samples "
+        "is %.3g times smaller",
+        notes->n_feedback, exp(notes->log_gain / notes->n_feedback));
+    return ok ? HONE_OK : HONE_E_NOMEM;
+}
+
 static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
-                                    hn_quant_report *report, hone_error *err) {
+                                    const hn_quant_source *source, hn_quant_report *report,
+                                    hone_error *err) {
     bool is_dynamic = o->mode == HONE_QUANTIZE_DYNAMIC;
     hn_quant_choice *choices = HN_NEW_N(report->arena, hn_quant_choice, (size_t)o->n_choices + 1);
     HN_TRY_PTR(choices);
@@ -238,9 +261,18 @@ static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
     w.choices = choices;
     w.rounding = o->search_scales ? HN_ROUND_SEARCH : HN_ROUND_RANGE;
     w.accuracy_level = o->accuracy_level;
+    w.samples = source;
+    w.max_samples = o->max_samples;
+    w.progress = o->progress;
+    w.progress_ctx = o->progress_ctx;
+    w.pool = source ? hn_pool_new(o->n_threads, hn_arena_allocator(m->arena)) : NULL;
     w.tell = keep_note;
-    w.ctx = report;
-    return is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
+    weight_notes notes = {.report = report};
+    w.ctx = &notes;
+    hone_status status =
+        is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
+    hn_pool_free(w.pool);
+    return status == HONE_OK ? tell_of_feedback(&notes) : status;
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
@@ -257,7 +289,7 @@ hone_status hn_quantize(const hn_model *m, const hone_quantize_options *o,
     hone_status status = prepare_model(m, o, out, err);
     if (status == HONE_OK)
         status = o->mode == HONE_QUANTIZE_STATIC ? with_plan(*out, o, source, report, err)
-                                                 : quantize_weights(*out, o, report, err);
+                                                 : quantize_weights(*out, o, source, report, err);
     if (status != HONE_OK) {
         hn_model_free(*out);
         *out = NULL;

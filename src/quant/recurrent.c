@@ -19,8 +19,8 @@ hone_status hn_write_dynamic_lstm(hn_node_writer *n) {
         .type = n->type, .axis = 0, .is_transposed = true, .joins_axes = n->w->o->is_per_channel};
     form.type.is_symmetric = true; /* onnxruntime wants one zero point for all channels */
     hn_quant_weight w, r;
-    HN_TRY(hn_write_weight(n, LSTM_W, &form, &w));
-    HN_TRY(hn_write_weight(n, LSTM_R, &form, &r));
+    HN_TRY(hn_write_weight(n, hn_write_input(n, LSTM_W), &form, &w));
+    HN_TRY(hn_write_weight(n, hn_write_input(n, LSTM_R), &form, &r));
     hn_id inputs[N_QUANTIZED_INPUTS];
     for (uint32_t i = 0; i < N_LSTM_INPUTS; i++)
         inputs[i] = i == LSTM_W ? w.q : i == LSTM_R ? r.q : hn_write_input(n, i);

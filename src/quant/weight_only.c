@@ -5,11 +5,13 @@
 #define LEAST_BLOCK 16 /* of operators of com.microsoft, whose blocks are powers of 2 */
 
 /* A weight that DequantizeLinear can give back in its own type. */
+static bool is_stored_type(const hn_tensor *t) {
+    return t && t->rank > 0 && (t->dtype == HN_F32 || t->dtype == HN_F16 || t->dtype == HN_BF16);
+}
+
 static const hn_tensor *stored_source(const hn_node_writer *n, uint32_t i) {
     const hn_tensor *t = hn_write_const(n, i);
-    return t && t->rank > 0 && (t->dtype == HN_F32 || t->dtype == HN_F16 || t->dtype == HN_BF16)
-               ? t
-               : NULL;
+    return is_stored_type(t) ? t : NULL;
 }
 
 /* Blocks along `k_axis`; a scale per channel where the blocks would be longer than that. */
@@ -28,7 +30,7 @@ static hn_weight_form stored_form(const hn_node_writer *n, const hn_tensor *t, i
 /* Input i reads a DequantizeLinear of its weight. */
 static hone_status store_input(hn_node_writer *n, uint32_t i, const hn_weight_form *form) {
     hn_quant_weight w;
-    HN_TRY(hn_write_weight(n, i, form, &w));
+    HN_TRY(hn_write_weight(n, hn_write_input(n, i), form, &w));
     hn_write_beside(n, hn_write_input(n, i));
     hn_id floats = hn_write_dequantize(n, &w, w.q, form->axis, form->block);
     hn_write_beside(n, HN_NONE);
@@ -56,11 +58,11 @@ static bool is_plain_product(const hn_node_writer *n) {
 }
 
 /* Symmetric numbers need no zero points: the middle is implied. */
-static hone_status write_nbits(hn_node_writer *n, const hn_tensor *b, int32_t k_axis) {
+static hone_status write_nbits(hn_node_writer *n, hn_id value, const hn_tensor *b, int32_t k_axis) {
     const hn_write_options *o = n->w->o;
     hn_weight_form form = {.type = n->type, .axis = k_axis, .block = o->block, .is_nbits = true};
     hn_quant_weight w;
-    HN_TRY(hn_write_weight(n, 1, &form, &w));
+    HN_TRY(hn_write_weight(n, value, &form, &w));
     hn_attr attrs[5] = {hn_write_int_attr(n, "K", b->dims[k_axis]),
                         hn_write_int_attr(n, "N", b->dims[!k_axis]),
                         hn_write_int_attr(n, "bits", hn_dtype_bits(n->type.dtype)),
@@ -75,16 +77,30 @@ static hone_status write_nbits(hn_node_writer *n, const hn_tensor *b, int32_t k_
     return HONE_OK;
 }
 
+/* The constant, not its Transpose, is dequantized. */
+static hone_status store_transposed(hn_node_writer *n, hn_id value, const hn_weight_form *form) {
+    hn_quant_weight w;
+    HN_TRY(hn_write_weight(n, value, form, &w));
+    hn_write_beside(n, value);
+    hn_id floats = hn_write_dequantize(n, &w, w.q, form->axis, form->block);
+    hn_id turned = hn_write_op(n, "", "Transpose", 1, &floats, 1, 0, NULL);
+    hn_write_beside(n, HN_NONE);
+    hn_patch_set_input(n->patch, n->node, 1, turned);
+    return HONE_OK;
+}
+
 hone_status hn_write_stored_product(hn_node_writer *n) {
-    const hn_tensor *b = stored_source(n, 1);
-    if (!b || b->rank < 2)
+    hn_id value;
+    bool is_transposed;
+    const hn_tensor *b = hn_write_matrix(n, 1, &value, &is_transposed);
+    if (!is_stored_type(b) || b->rank < 2)
         return hn_write_skip(n, "its right side is no constant matrix of floats");
-    int32_t k_axis = hn_write_int(n, "transB", 0) ? b->rank - 1 : b->rank - 2;
+    bool has_columns = is_transposed != (hn_write_int(n, "transB", 0) != 0);
+    int32_t k_axis = has_columns ? b->rank - 1 : b->rank - 2;
     if (b->rank == 2 && suits_nbits(n) && is_plain_product(n))
-        return write_nbits(n, b, k_axis);
-    hn_weight_form form =
-        stored_form(n, b, k_axis, k_axis == b->rank - 1 ? b->rank - 2 : b->rank - 1);
-    return store_input(n, 1, &form);
+        return write_nbits(n, value, b, k_axis);
+    hn_weight_form form = stored_form(n, b, k_axis, has_columns ? b->rank - 2 : b->rank - 1);
+    return is_transposed ? store_transposed(n, value, &form) : store_input(n, 1, &form);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -97,7 +113,7 @@ static bool suits_gather_blocks(const hn_node_writer *n, const hn_weight_form *f
 
 static hone_status write_gather_blocks(hn_node_writer *n, const hn_weight_form *form) {
     hn_quant_weight w;
-    HN_TRY(hn_write_weight(n, 0, form, &w));
+    HN_TRY(hn_write_weight(n, hn_write_input(n, 0), form, &w));
     hn_attr attrs[3] = {hn_write_int_attr(n, "block_size", form->block),
                         hn_write_int_attr(n, "gather_axis", 0),
                         hn_write_int_attr(n, "quantize_axis", 1)};
@@ -111,7 +127,7 @@ static hone_status write_gather_blocks(hn_node_writer *n, const hn_weight_form *
 /* Numbers, scales and zero points of the rows are looked up alike, and only those dequantized. */
 static hone_status write_gathered_rows(hn_node_writer *n, const hn_weight_form *form) {
     hn_quant_weight w;
-    HN_TRY(hn_write_weight(n, 0, form, &w));
+    HN_TRY(hn_write_weight(n, hn_write_input(n, 0), form, &w));
     hn_id indices = hn_write_input(n, 1), *parts[3] = {&w.q, &w.scale, &w.zero}, rows[3];
     for (int i = 0; i < 3; i++)
         rows[i] = hn_write_op(n, "", "Gather", 2, (hn_id[]){*parts[i], indices}, 1, 0, NULL);
@@ -126,7 +142,7 @@ hone_status hn_write_gather_columns(hn_node_writer *n, const hn_tensor *table) {
     bool by_column = n->w->o->is_per_channel && table->rank == 2 && hn_write_int(n, "axis", 0) == 0;
     hn_quant_weight w;
     hn_weight_form form = {.type = n->type, .axis = by_column ? 1 : -1};
-    HN_TRY(hn_write_weight(n, 0, &form, &w));
+    HN_TRY(hn_write_weight(n, hn_write_input(n, 0), &form, &w));
     const hn_node *node = hn_node_at(n->w->g, n->node);
     hn_id rows = hn_write_op(n, "", "Gather", 2, (hn_id[]){w.q, hn_write_input(n, 1)}, 1,
                              node->n_attrs, node->attrs);
@@ -163,6 +179,13 @@ static hone_status write_stored_attention(hn_node_writer *n) {
     return store_input(n, 1, &form);
 }
 
+/* Filters of few numbers are a small part of a model and a large one of its error. */
+static void widen_small_filters(hn_node_writer *n, const hn_tensor *t) {
+    bool is_small = t->n_elems / (uint64_t)HN_MAX(t->dims[0], 1) < LEAST_BLOCK;
+    if (is_small && hn_dtype_is_int(n->type.dtype) && hn_dtype_bits(n->type.dtype) < 8)
+        n->type.dtype = n->type.is_symmetric ? HN_I8 : HN_U8;
+}
+
 hone_status hn_write_stored_weights(hn_node_writer *n) {
     hn_str op = hn_node_at(n->w->g, n->node)->op;
     bool is_recurrent = hn_str_is(op, "LSTM") || hn_str_is(op, "GRU") || hn_str_is(op, "RNN");
@@ -172,6 +195,8 @@ hone_status hn_write_stored_weights(hn_node_writer *n) {
         if (!t || t->rank < 3)
             return hn_write_skip(n, "its weights are no constants of floats");
     }
+    if (!is_recurrent)
+        widen_small_filters(n, stored_source(n, 1));
     for (uint32_t i = 1; i <= (is_recurrent ? 2u : 1u); i++) {
         hn_weight_form form = stored_form(n, stored_source(n, i),
                                           is_recurrent    ? 2

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#define FREE_INITIALIZERS_IR 4 /* from there on initializers need not be inputs */
+
 void hn_write_options_init(hn_write_options *o) {
     *o = (hn_write_options){.weight = {.dtype = HN_I8, .is_symmetric = true},
                             .is_per_channel = true,
@@ -98,7 +100,8 @@ static hone_status begin_note(hn_writer *w, hn_id node) {
                               .weight = "",
                               .reason = "",
                               .type = HN_F32,
-                              .weight_sqnr = NAN};
+                              .weight_sqnr = NAN,
+                              .feedback_gain = 1};
     HN_TRY_PTR(w->note.node);
     return HONE_OK;
 }
@@ -114,7 +117,7 @@ static hone_status write_one(hn_writer *w, hn_id node, const hn_write_row *row, 
         return status;
     }
     if (w->note.is_quantized) {
-        w->note.type = dtype;
+        w->note.type = n.type.dtype;
         HN_TRY(hn_patch_apply(n.patch, w->g, w->err));
         for (uint32_t i = 0; i < n.n_results; i++)
             hn_value_at(w->g, n.results[i][1])->type = hn_value_at(w->g, n.results[i][0])->type;
@@ -192,6 +195,23 @@ static hone_status check_types(const hn_writer *w) {
     return HONE_OK;
 }
 
+/* Callers of the quantized model cannot replace weights: those that are listed as inputs are so no
+ * more. */
+static void unlist_weights(hn_graph *g) {
+    hn_block *b = hn_block_at(g, 0);
+    uint32_t n_kept = 0;
+    for (uint32_t i = 0; i < b->inputs.n; i++) {
+        hn_value *v = hn_value_at(g, b->inputs.at[i]);
+        if (v->init && v->init->dtype == HN_F32 && v->init->rank > 0) {
+            v->is_input = v->is_declared = false;
+            continue;
+        }
+        v->slot = n_kept;
+        b->inputs.at[n_kept++] = b->inputs.at[i];
+    }
+    b->inputs.n = n_kept;
+}
+
 static hone_status write_graph(hn_writer *w, uint32_t n_rows, const hn_write_row *rows) {
     static const hn_dtype halves[2] = {HN_F16, HN_BF16};
     HN_TRY(check_types(w));
@@ -199,7 +219,11 @@ static hone_status write_graph(hn_writer *w, uint32_t n_rows, const hn_write_row
         HN_TRY(hn_model_inline(w->m, hn_same_op, w->err));
     HN_TRY(raise_opset(w));
     w->g = w->m->graph;
+    hn_model_raise_ir(w->m, FREE_INITIALIZERS_IR);
+    unlist_weights(w->g);
     HN_TRY(hn_infer_model(w->m, &(hn_infer_options){0}, w->err));
+    if (w->o->samples)
+        HN_TRY(hn_write_moments(w));
     HN_TRY(write_nodes(w, n_rows, rows));
     for (int i = 0; i < 2; i++)
         if (w->halves[i].n > 0)

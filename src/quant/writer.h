@@ -2,6 +2,7 @@
 #ifndef HN_QUANT_WRITER_H
 #define HN_QUANT_WRITER_H
 
+#include "quant/feedback.h"
 #include "quant/writers.h"
 
 /* A quantized weight in the graph: values. */
@@ -41,6 +42,8 @@ typedef struct hn_writer {
     HN_VEC(hn_quant_weight) activation_list;
     hn_map weights; /* value -> the newest form of it */
     HN_VEC(hn_known_weight) weight_list;
+    hn_moments **moments; /* by node: of its inputs on samples; NULL: unknown */
+    uint32_t n_moments;
     HN_VEC(hn_id) halves[2]; /* nodes to compute in float16, bfloat16 */
     hn_quant_note note;      /* of the node at hand */
 } hn_writer;
@@ -70,6 +73,9 @@ hone_status hn_write_model(hn_model *m, const hn_write_options *o, bool is_dynam
 hone_status hn_write_halves(hn_model *m, hn_dtype to, uint32_t n, const hn_id *nodes,
                             hone_error *err);
 
+/* Fills w->moments, by a pass over the samples. */
+hone_status hn_write_moments(hn_writer *w);
+
 hone_status hn_write_dynamic_lstm(hn_node_writer *n);
 
 /* Weight-only forms, which dynamic models have for small types. */
@@ -84,7 +90,11 @@ hone_status hn_write_stored_weights(hn_node_writer *n); /* Conv, ConvTranspose, 
 hone_status hn_write_skip(hn_node_writer *n, const char *reason);     /* it stays float */
 hn_id hn_write_input(const hn_node_writer *n, uint32_t i);            /* HN_NONE when absent */
 const hn_tensor *hn_write_const(const hn_node_writer *n, uint32_t i); /* NULL: not constant */
-hn_dtype hn_write_elem(const hn_node_writer *n, hn_id value);         /* HN_UNDEFINED: unknown */
+/* The constant matrix that input i is, or is the Transpose of: tied weights of an embedding table
+ * are too large to be transposed when a model is optimized. */
+const hn_tensor *hn_write_matrix(const hn_node_writer *n, uint32_t i, hn_id *value,
+                                 bool *is_transposed);
+hn_dtype hn_write_elem(const hn_node_writer *n, hn_id value); /* HN_UNDEFINED: unknown */
 int64_t hn_write_int(const hn_node_writer *n, const char *attr, int64_t absent);
 float hn_write_float(const hn_node_writer *n, const char *attr, float absent);
 
@@ -101,8 +111,8 @@ void hn_write_beside(hn_node_writer *n, hn_id value);
 /* Readers of the node's output i read `with`. */
 void hn_write_result(hn_node_writer *n, uint32_t i, hn_id with);
 
-/* The quantized form of constant input i; each is made once. */
-hone_status hn_write_weight(hn_node_writer *n, uint32_t i, const hn_weight_form *form,
+/* The quantized form of a constant; each is made once. */
+hone_status hn_write_weight(hn_node_writer *n, hn_id value, const hn_weight_form *form,
                             hn_quant_weight *out);
 /* The outputs of one DynamicQuantizeLinear per value and block. */
 hone_status hn_write_activation(hn_node_writer *n, hn_id value, hn_quant_weight *out);

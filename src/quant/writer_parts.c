@@ -20,20 +20,41 @@ hn_id hn_write_input(const hn_node_writer *n, uint32_t i) {
 }
 
 /* An initializer that callers cannot replace, or the output of a Constant. */
-const hn_tensor *hn_write_const(const hn_node_writer *n, uint32_t i) {
-    hn_id id = hn_write_input(n, i);
-    if (id == HN_NONE)
+static const hn_tensor *constant_of(const hn_writer *w, hn_id value) {
+    if (value == HN_NONE)
         return NULL;
-    const hn_value *v = hn_value_at(n->w->g, id);
+    const hn_value *v = hn_value_at(w->g, value);
     const hn_tensor *t = v->init && !v->is_input ? v->init : NULL;
     if (v->producer != HN_NONE) {
-        const hn_node *maker = hn_node_at(n->w->g, v->producer);
-        const hn_attr *value = hn_node_attr(maker, "value");
-        if (hn_domain_is_onnx(maker->domain) && hn_str_is(maker->op, "Constant") && value &&
-            value->kind == HN_ATTR_TENSOR && !value->ref)
-            t = value->v.tensor;
+        const hn_node *maker = hn_node_at(w->g, v->producer);
+        const hn_attr *attr = hn_node_attr(maker, "value");
+        if (hn_domain_is_onnx(maker->domain) && hn_str_is(maker->op, "Constant") && attr &&
+            attr->kind == HN_ATTR_TENSOR && !attr->ref)
+            t = attr->v.tensor;
     }
     return t && (t->data || t->n_elems == 0) ? t : NULL;
+}
+
+const hn_tensor *hn_write_const(const hn_node_writer *n, uint32_t i) {
+    return constant_of(n->w, hn_write_input(n, i));
+}
+
+const hn_tensor *hn_write_matrix(const hn_node_writer *n, uint32_t i, hn_id *value,
+                                 bool *is_transposed) {
+    *value = hn_write_input(n, i);
+    *is_transposed = false;
+    if (*value == HN_NONE || hn_value_at(n->w->g, *value)->producer == HN_NONE)
+        return constant_of(n->w, *value);
+    const hn_node *maker = hn_node_at(n->w->g, hn_value_at(n->w->g, *value)->producer);
+    if (!hn_domain_is_onnx(maker->domain) || !hn_str_is(maker->op, "Transpose"))
+        return constant_of(n->w, *value);
+    const hn_tensor *t = constant_of(n->w, maker->inputs[0]);
+    const hn_attr *perm = hn_node_attr(maker, "perm");
+    if (!t || t->rank != 2 || (perm && (perm->n != 2 || perm->v.ints[0] != 1)))
+        return NULL;
+    *value = maker->inputs[0];
+    *is_transposed = true;
+    return t;
 }
 
 hn_dtype hn_write_elem(const hn_node_writer *n, hn_id value) {
@@ -220,6 +241,24 @@ static hone_status split_axes(hn_arena *a, const hn_tensor *t, hn_quant_result *
     return HONE_OK;
 }
 
+static hone_status round_with_feedback(hn_node_writer *n, const hn_tensor *t,
+                                       const hn_weight_form *form, hn_quant_result *r) {
+    hn_writer *w = n->w;
+    const hn_moments *moments = n->node < w->n_moments ? w->moments[n->node] : NULL;
+    if (!moments || moments->n_rows == 0)
+        return HONE_OK;
+    bool is_conv = hn_str_is(hn_node_at(w->g, n->node)->op, "Conv");
+    bool are_columns = is_conv || hn_write_int(n, "transB", 0) != 0;
+    hn_feedback_job job = {.w = t,
+                           .type = &form->type,
+                           .axis = form->axis,
+                           .block = form->block,
+                           .inputs = are_columns ? HN_INPUTS_ARE_COLUMNS : HN_INPUTS_ARE_ROWS,
+                           .moments = moments,
+                           .pool = w->o->pool};
+    return hn_quant_feedback(&job, w->m->arena, r, &w->note.feedback_gain);
+}
+
 static hone_status make_weight(hn_node_writer *n, hn_id value, const hn_tensor *t,
                                const hn_weight_form *form, hn_quant_result *out) {
     hn_writer *w = n->w;
@@ -232,6 +271,7 @@ static hone_status make_weight(hn_node_writer *n, hn_id value, const hn_tensor *
                                       out, w->err)
                     : hn_quant_tensor(&named, &form->type, form->axis, form->block, w->m->arena,
                                       out, w->err));
+    HN_TRY(round_with_feedback(n, &named, form, out));
     HN_TRY(note_weight(w, &named, form, out));
     hn_model_let_go(w->m, t);
     if (form->joins_axes)
@@ -239,11 +279,10 @@ static hone_status make_weight(hn_node_writer *n, hn_id value, const hn_tensor *
     return shape_weight(w->m->arena, form, out);
 }
 
-hone_status hn_write_weight(hn_node_writer *n, uint32_t i, const hn_weight_form *form,
+hone_status hn_write_weight(hn_node_writer *n, hn_id value, const hn_weight_form *form,
                             hn_quant_weight *out) {
     hn_writer *w = n->w;
-    hn_id value = hn_write_input(n, i);
-    const hn_tensor *t = hn_write_const(n, i);
+    const hn_tensor *t = constant_of(w, value);
     uint32_t newest = hn_map_get(&w->weights, value);
     w->note.weight = hn_s(hn_value_at(w->g, value)->name);
     for (uint32_t k = newest; k != HN_MAP_NONE; k = w->weight_list.at[k].next)

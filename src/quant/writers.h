@@ -3,7 +3,7 @@
 #ifndef HN_QUANT_WRITERS_H
 #define HN_QUANT_WRITERS_H
 
-#include "quant/scheme.h"
+#include "quant/quant.h"
 
 /* The type of the weights of nodes whose name fits a pattern; `*` stands for any characters, `?`
  * for one. HN_F32: they stay as they are; HN_F16, HN_BF16: such nodes compute in half precision. */
@@ -26,6 +26,8 @@ typedef struct hn_quant_note {
     hn_dtype type;                         /* of its weights now */
     uint64_t float_bytes, quantized_bytes; /* of its weights, scales included */
     double weight_sqnr;                    /* decibels; NAN: unknown */
+    double feedback_gain; /* how many times smaller rounding with feedback made the squared error
+                             of its products on the samples; 1: not at all */
 } hn_quant_note;
 
 typedef struct hn_write_options {
@@ -47,6 +49,13 @@ typedef struct hn_write_options {
     const char *const *excluded_nodes;
     uint32_t n_choices; /* the first that fits decides */
     const hn_quant_choice *choices;
+    /* Samples: numbers of products are rounded so that they make up for each other's errors on
+     * them; NULL: each to the nearest. */
+    const hn_quant_source *samples;
+    uint64_t max_samples; /* 0: all */
+    hn_pool *pool;        /* may be NULL */
+    hone_progress_fn progress;
+    void *progress_ctx;
     hone_status (*tell)(void *ctx, const hn_quant_note *note); /* may be NULL */
     void *ctx;
 } hn_write_options;

@@ -17,6 +17,25 @@ static void test_products_share_activations(void **state) {
                      true, &o, "DynamicQuantizeLinear MatMulInteger Cast Mul Mul ", 0.05);
 }
 
+/* Tied weights: the table is quantized for the product, too. */
+static void test_transposed(void **state) {
+    (void)state;
+    static const char text[] =
+        QUANT_HEAD(17) "g (int64[n] i) => (float[n,9] y)\n"
+                       "<float[9,32] w = $288> {\n"
+                       "  x = Gather (w, i)\n  t = Transpose <perm = [1,0]> (w)\n"
+                       "  y = MatMul (x, t)\n}";
+    hn_write_options o = options_with(HN_I8, true, 0);
+    expect_quantized(text, true, &o,
+                     "Gather DequantizeLinear DynamicQuantizeLinear MatMulInteger Cast Mul Mul ",
+                     0.05);
+    expect_quantized(text, false, &o, "Gather DequantizeLinear DequantizeLinear Transpose MatMul ",
+                     0.02);
+    o = options_with(HN_U4, false, 16);
+    o.uses_nbits = true;
+    expect_quantized(text, false, &o, "GatherBlockQuantized MatMulNBits ", 0.2);
+}
+
 static void test_gemm(void **state) {
     (void)state;
     hn_write_options o = options_with(HN_I8, true, 0);
@@ -174,6 +193,19 @@ static void test_refused(void **state) {
     expect_refused(TWO_PRODUCTS, &o, "int32");
 }
 
+/* Weights that callers could replace become constants. */
+static void test_listed_weights(void **state) {
+    (void)state;
+    hn_write_options o = options_with(HN_I8, true, 0);
+    hn_model *m =
+        quantized_from(QUANT_HEAD(17) "g (float[n,32] x, float[32,4] w) => (float[n,4] y)\n"
+                                      "<float[32,4] w = $128> { y = MatMul (x, w) }",
+                       true, &o);
+    expect_ops(m->graph, 0, "DynamicQuantizeLinear MatMulInteger Cast Mul Mul ");
+    assert_int_equal(hn_block_at(m->graph, 0)->inputs.n, 1);
+    hn_model_free(m);
+}
+
 static void test_names(void **state) {
     (void)state;
     assert_true(hn_quant_name_fits("a*c", "abcbc") && hn_quant_name_fits("*", ""));
@@ -186,6 +218,7 @@ static void test_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_share_activations),
+        cmocka_unit_test(test_transposed),
         cmocka_unit_test(test_gemm),
         cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_tables),
@@ -196,6 +229,7 @@ int main(void) {
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_activations_of_both_sides),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_listed_weights),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
