@@ -36,7 +36,7 @@ static hn_id group_of(const equalizer *e, hn_id v) {
     return v;
 }
 
-static void join_groups(equalizer *e, hn_id a, hn_id b) {
+static void join_channel_groups(equalizer *e, hn_id a, hn_id b) {
     a = group_of(e, a);
     b = group_of(e, b);
     e->parent[HN_MAX(a, b)] = HN_MIN(a, b);
@@ -168,7 +168,7 @@ static bool is_normalization(const equalizer *e, hn_id node) {
 }
 
 /* Does a Transpose leave the last axis where it is? */
-static bool keeps_last_axis(const hn_node *n) {
+static bool transpose_keeps_last(const hn_node *n) {
     const hn_attr *perm = hn_node_attr(n, "perm");
     return hn_str_is(n->op, "Transpose") && perm && perm->kind == HN_ATTR_INTS && perm->n > 0 &&
            perm->v.ints[perm->n - 1] == (int64_t)perm->n - 1;
@@ -186,21 +186,21 @@ static bool join_node(equalizer *e, hn_id node) {
         return join_layer(e, node);
     for (size_t i = 0; i < HN_COUNT(passing); i++)
         if (hn_str_is(n->op, passing[i])) {
-            join_groups(e, n->inputs[0], n->outputs[0]);
+            join_channel_groups(e, n->inputs[0], n->outputs[0]);
             return true;
         }
     if (hn_str_is(n->op, "Add") && has_same_shape(g, n->inputs[0], n->inputs[1])) {
-        join_groups(e, n->inputs[0], n->outputs[0]);
-        join_groups(e, n->inputs[1], n->outputs[0]);
+        join_channel_groups(e, n->inputs[0], n->outputs[0]);
+        join_channel_groups(e, n->inputs[1], n->outputs[0]);
         return true;
     }
-    if (keeps_last_axis(n)) {
+    if (transpose_keeps_last(n)) {
         int32_t last = rank_of(g, n->outputs[0]) - 1;
-        join_groups(e, n->inputs[0], n->outputs[0]);
+        join_channel_groups(e, n->inputs[0], n->outputs[0]);
         return last >= 0 && (e->channels[n->inputs[0]] == 0 || e->axis[n->inputs[0]] == last);
     }
     if (takes_vector(e, node, "Add", &slot)) {
-        join_groups(e, n->inputs[1 - slot], n->outputs[0]);
+        join_channel_groups(e, n->inputs[1 - slot], n->outputs[0]);
         return set_channels(e, n->outputs[0], rank_of(g, n->outputs[0]) - 1,
                             own_const(g, node, slot)->n_elems);
     }
@@ -216,7 +216,7 @@ static bool join_node(equalizer *e, hn_id node) {
                         own_const(g, node, 1)->n_elems);
 }
 
-static void find_groups(equalizer *e) {
+static void find_channel_groups(equalizer *e) {
     const hn_graph *g = e->p->g;
     for (hn_id v = 0; v < e->p->n_values; v++) {
         const hn_value *value = hn_value_at(g, v);
@@ -475,7 +475,7 @@ static hone_status equalize_group(equalizer *e, hn_id root) {
 static hone_status equalize_groups(equalizer *e, hone_error *err) {
     hn_quant_plan *p = e->p;
     bool is_any;
-    find_groups(e);
+    find_channel_groups(e);
     spread_channels(e);
     HN_TRY(open_observers(e, &is_any));
     hn_quant_pass pass = {.model = p->model,

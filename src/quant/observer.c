@@ -92,7 +92,7 @@ static double limit_above(double magnitude) {
     return ldexp(1, exponent);
 }
 
-static void count_numbers(const float *x, uint64_t n, float bins_per_unit, uint32_t *counts) {
+static void count_in_bins(const float *x, uint64_t n, float bins_per_unit, uint32_t *counts) {
     for (uint64_t i = 0; i < n; i++) {
         float at = x[i] * bins_per_unit;
         /* not finite numbers have been counted elsewhere */
@@ -131,7 +131,7 @@ static void count_parts(void *ctx, int lane, int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; part++) {
         uint64_t first, n = part_rows(job, part, &first);
         for (uint64_t r = first; r < first + n; r++)
-            count_numbers(job->rows->at + r * job->rows->stride, job->rows->row, job->bins_per_unit,
+            count_in_bins(job->rows->at + r * job->rows->stride, job->rows->row, job->bins_per_unit,
                           counts);
     }
 }

@@ -9,7 +9,7 @@
 /* ---- before ------------------------------------------------------------------------------------------ */
 
 /* The least opset whose QuantizeLinear knows the type. */
-static int64_t opset_of_type(hn_dtype t) {
+static int64_t opset_knowing(hn_dtype t) {
     int bits = hn_dtype_bits(t);
     if (t == HN_I2 || t == HN_U2)
         return 25;
@@ -19,12 +19,12 @@ static int64_t opset_of_type(hn_dtype t) {
 }
 
 static int64_t needed_opset(const hone_quantize_options *o) {
-    int64_t opset = opset_of_type((hn_dtype)o->weight_type);
+    int64_t opset = opset_knowing((hn_dtype)o->weight_type);
     if (o->mode == HONE_QUANTIZE_STATIC)
-        opset = HN_MAX(opset, opset_of_type((hn_dtype)o->activation_type));
+        opset = HN_MAX(opset, opset_knowing((hn_dtype)o->activation_type));
     for (uint32_t i = 0; i < o->n_overrides; i++)
         if (o->overrides[i].type && o->overrides[i].type != HN_F32)
-            opset = HN_MAX(opset, opset_of_type((hn_dtype)o->overrides[i].type));
+            opset = HN_MAX(opset, opset_knowing((hn_dtype)o->overrides[i].type));
     return o->block_size ? HN_MAX(opset, 21) : opset;
 }
 
@@ -200,7 +200,7 @@ typedef struct weight_notes {
     double log_gain;     /* sum over them */
 } weight_notes;
 
-static hone_status keep_note(void *ctx, const hn_quant_note *note) {
+static hone_status keep_quant_note(void *ctx, const hn_quant_note *note) {
     weight_notes *notes = ctx;
     hn_quant_report *r = notes->report;
     if (note->feedback_gain > 1 && isfinite(note->feedback_gain)) {
@@ -266,7 +266,7 @@ static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
     w.progress = o->progress;
     w.progress_ctx = o->progress_ctx;
     w.pool = source ? hn_pool_new(o->n_threads, hn_arena_allocator(m->arena)) : NULL;
-    w.tell = keep_note;
+    w.tell = keep_quant_note;
     weight_notes notes = {.report = report};
     w.ctx = &notes;
     hone_status status =

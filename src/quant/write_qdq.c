@@ -46,8 +46,8 @@ static hn_id first_reader(const qdq_writer *w, hn_id value) {
 
 /* New nodes have no names, and constants short ones: names of hundreds of nodes would be a part of
  * the file that shows. */
-static hn_id put_node(qdq_writer *w, hn_id before, hn_str op, hn_id x, hn_id scale, hn_id zero,
-                      uint32_t n_attrs, const hn_attr *attrs) {
+static hn_id put_qdq_node(qdq_writer *w, hn_id before, hn_str op, hn_id x, hn_id scale, hn_id zero,
+                          uint32_t n_attrs, const hn_attr *attrs) {
     hn_id inputs[3] = {x, scale, zero};
     hn_id node = hn_patch_node(w->patch, before, NULL, op, NULL, zero == HN_NONE ? 2 : 3, inputs, 1,
                                n_attrs, attrs);
@@ -152,8 +152,8 @@ static hone_status put_pair(qdq_writer *w, hn_id value) {
     hn_id source, producer = quantized_producer(w, value, &source), scale, zero;
     hn_id before = first_reader(w, value);
     HN_TRY(put_params(w, value, &scale, &zero));
-    hn_id q = put_node(w, before, w->quantize, source, scale, zero, 0, NULL);
-    hn_id dq = put_node(w, before, w->dequantize, q, scale, zero, 0, NULL);
+    hn_id q = put_qdq_node(w, before, w->quantize, source, scale, zero, 0, NULL);
+    hn_id dq = put_qdq_node(w, before, w->dequantize, q, scale, zero, 0, NULL);
     if (producer != HN_NONE) {
         hn_patch_replace(w->patch, value, dq);
         return HONE_OK;
@@ -189,11 +189,11 @@ static hn_id put_weight_node(qdq_writer *w, hn_id node, hn_id value,
     hn_id zero = put_zero(w, weight->result.zero);
     hn_id x;
     if (w->p->options->add_qdq_pair_to_weight) {
-        x = put_node(w, node, w->quantize, value, scale, zero, n_attrs, attrs);
+        x = put_qdq_node(w, node, w->quantize, value, scale, zero, n_attrs, attrs);
     } else {
         x = put_integers(w, value, weight->result.q);
     }
-    return put_node(w, node, w->dequantize, x, scale, zero, n_attrs, attrs);
+    return put_qdq_node(w, node, w->dequantize, x, scale, zero, n_attrs, attrs);
 }
 
 static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *weight) {
@@ -208,7 +208,7 @@ static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *w
     hn_id q = put_integers(w, value, bias.q);
     hn_id scale = put_scale(w, value, bias.scale);
     hn_id dq =
-        put_node(w, node, w->dequantize, q, scale, HN_NONE, bias.is_per_channel ? 1 : 0, &axis);
+        put_qdq_node(w, node, w->dequantize, q, scale, HN_NONE, bias.is_per_channel ? 1 : 0, &axis);
     hn_patch_set_input(w->patch, node, slot, dq);
     count_bytes(w->p, node, bias.q, bias.scale, hn_quant_const_input(w->p->g, node, slot));
     return HONE_OK;
@@ -245,8 +245,8 @@ static hone_status put_lookup(qdq_writer *w, hn_id id, hone_error *err) {
     hn_id rows =
         hn_patch_node(w->patch, id, NULL, n->op, n->name, 2, inputs, 1, n->n_attrs, n->attrs);
     hn_attr axis = int_attribute(p->model->names, "axis", -1);
-    hn_id dq = put_node(w, id, w->dequantize, hn_patch_output(w->patch, rows, 0), scale, zero,
-                        weight.axis >= 0 ? 1 : 0, &axis);
+    hn_id dq = put_qdq_node(w, id, w->dequantize, hn_patch_output(w->patch, rows, 0), scale, zero,
+                            weight.axis >= 0 ? 1 : 0, &axis);
     hn_patch_replace(w->patch, n->outputs[0], dq);
     p->nodes[id].weight_sqnr = weight.sqnr;
     count_bytes(p, id, weight.result.q, weight.result.scale, weight.w);
@@ -266,8 +266,8 @@ static hone_status put_const_operands(qdq_writer *w, hn_id node, hone_error *err
         if (!t || t->dtype != HN_F32 || !hn_quant_is_data(op, i) || (int32_t)i == op->weight_slot)
             continue;
         HN_TRY(hn_quant_tensor(t, &type, -1, 0, p->model->arena, &r, err));
-        hn_id dq = put_node(w, node, w->dequantize, put_integers(w, n->inputs[i], r.q),
-                            put_scale(w, n->inputs[i], r.scale), put_zero(w, r.zero), 0, NULL);
+        hn_id dq = put_qdq_node(w, node, w->dequantize, put_integers(w, n->inputs[i], r.q),
+                                put_scale(w, n->inputs[i], r.scale), put_zero(w, r.zero), 0, NULL);
         hn_patch_set_input(w->patch, node, i, dq);
         count_bytes(p, node, r.q, r.scale, t);
     }
