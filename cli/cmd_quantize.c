@@ -84,7 +84,7 @@ static const cli_option quantize_option_table[] = {
     QUANTIZE_ROW("equalize", 0, CLI_FLAG, equalize, NULL,
                  "rescue accuracy: balance channels between layers (equalization, SmoothQuant)"),
     QUANTIZE_ROW("alpha", 0, CLI_TEXT, alpha, "A",
-                 "with --equalize: how much moves into weights, 0 to 1 (default 0.5)"),
+                 "with --equalize: how much moves into weights, 0 to 1 (default: searched)"),
     QUANTIZE_ROW("correct-bias", 0, CLI_FLAG, correct_bias, NULL,
                  "rescue accuracy: biases make up for the mean error of their layer"),
     QUANTIZE_ROW("search-scales", 0, CLI_FLAG, search, NULL,

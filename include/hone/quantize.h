@@ -123,7 +123,7 @@ typedef struct hone_quantize_options {
     bool equalize;       /* channels of activations get similar ranges by factors that move into
                             the layers before and behind them (cross-layer equalization,
                             SmoothQuant) */
-    double smooth_alpha; /* how much of the spread moves into weights, 0 to 1; default 0.5 */
+    double smooth_alpha; /* how much of the spread moves into weights, 0 to 1; < 0: as it is best */
     bool correct_bias;   /* biases make up for the mean error of their layer */
     bool search_scales;  /* of weights: those with the least squared error, not those of the range
                             (weight-only, dynamic with less than 8 bits) */

@@ -17,7 +17,7 @@ void hone_quantize_options_init(hone_quantize_options *options) {
                                        .calibration = HONE_CALIBRATION_AUTO,
                                        .percentile = 99.999,
                                        .moving_average_constant = 0.01,
-                                       .smooth_alpha = 0.5,
+                                       .smooth_alpha = -1,
                                        .level = HONE_LEVEL_EXTENDED};
 }
 

@@ -49,12 +49,10 @@ static hone_status write_dynamic_matmul(hn_node_writer *n) {
         return hn_write_skip(n, "its right side is a vector");
     hn_quant_weight x, w;
     bool by_column = n->w->o->is_per_channel && b->rank == 2;
-    hn_weight_form form = {.type = n->type,
-                           .axis = !by_column      ? -1
-                                   : is_transposed ? 0
-                                                   : 1,
-                           .is_transposed = is_transposed};
+    hn_weight_form form = {.type = n->type, .axis = !by_column ? -1 : is_transposed ? 0 : 1};
     HN_TRY(hn_write_weight(n, value, &form, &w));
+    if (is_transposed) /* of the integers, so that a table and its product share them */
+        w.q = hn_write_op(n, "", "Transpose", 1, &w.q, 1, 0, NULL);
     HN_TRY(hn_write_activation(n, hn_write_input(n, 0), &x));
     hn_write_result(n, 0, integer_product(n, &x, &w));
     return HONE_OK;

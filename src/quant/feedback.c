@@ -58,7 +58,7 @@ typedef struct feedback {
     const hn_quant_params *params; /* by group */
 } feedback;
 
-static void add_row(float *to, const float *from, float factor, uint64_t n) {
+static void add_scaled_row(float *to, const float *from, float factor, uint64_t n) {
     for (uint64_t i = 0; i < n; i++)
         to[i] += factor * from[i];
 }
@@ -83,7 +83,7 @@ static bool factor_panel(feedback *f, uint64_t begin, uint64_t end) {
         for (uint64_t j = 0; j < k; j++)
             row[j] /= d;
         for (uint64_t i = begin; i < k; i++)
-            add_row(f->factor + i * f->k, row, -row[i] * d, i + 1);
+            add_scaled_row(f->factor + i * f->k, row, -row[i] * d, i + 1);
     }
     return true;
 }
@@ -123,7 +123,7 @@ static bool factor_moments(feedback *f) {
 
 /* ---- rounding -------------------------------------------------------------------------------- */
 
-static uint64_t place_of(const feedback *f, uint64_t k, uint64_t n) {
+static uint64_t place_in_weight(const feedback *f, uint64_t k, uint64_t n) {
     return f->job->inputs == HN_INPUTS_ARE_ROWS ? k * f->n + n : n * f->k + k;
 }
 
@@ -161,7 +161,7 @@ static double round_row(feedback *f, uint64_t k, const float *target, bool keeps
     double sum = 0;
     for (uint64_t n = 0; n < f->n; n++) {
         uint64_t at = k * f->n + n;
-        hn_quant_params p = params_at(f, place_of(f, k, n));
+        hn_quant_params p = params_at(f, place_in_weight(f, k, n));
         int32_t q = keeps_numbers ? hn_quant_number(f->weight[at], p, f->limits)
                                   : hn_quant_number(target[n], p, f->limits);
         float rounded = (float)(q - p.zero) * p.scale;
@@ -182,7 +182,7 @@ static double round_rows(feedback *f, bool keeps_numbers) {
         for (uint64_t k = begin; k < end; k++) {
             float *target = f->target + (k - begin) * f->n;
             for (uint64_t j = begin; j < k; j++)
-                add_row(target, f->error + j * f->n, f->factor[k * f->k + j], f->n);
+                add_scaled_row(target, f->error + j * f->n, f->factor[k * f->k + j], f->n);
             sum += (double)f->diagonal[k] * round_row(f, k, target, keeps_numbers);
         }
     }
@@ -214,7 +214,7 @@ static hone_status begin_feedback(feedback *f, hn_arena *scratch, const hn_quant
     f->params = params;
     for (uint64_t k = 0; k < f->k; k++)
         for (uint64_t n = 0; n < f->n; n++)
-            hn_quant_load(w, place_of(f, k, n), 1, &f->weight[k * f->n + n]);
+            hn_quant_load(w, place_in_weight(f, k, n), 1, &f->weight[k * f->n + n]);
     return HONE_OK;
 }
 
@@ -226,7 +226,7 @@ static hone_status store_numbers(const feedback *f, hn_arena *arena, hn_quant_re
     for (uint64_t k = 0; k < f->k; k++)
         for (uint64_t n = 0; n < f->n; n++) {
             int64_t number = f->numbers[k * f->n + n];
-            hn_store_i64(&out, place_of(f, k, n), 1, &number);
+            hn_store_i64(&out, place_in_weight(f, k, n), 1, &number);
         }
     r->q = q;
     return HONE_OK;

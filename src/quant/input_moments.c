@@ -71,15 +71,16 @@ static bool watch_inputs(void *ctx, hn_id value, const hn_array *x) {
     int32_t axis = p->is_image[value] ? 1 : x->rank - 1;
     if (axis < 0 || axis >= x->rank || (uint64_t)x->dims[axis] != m->k)
         return true;
+    const hone_allocator *alloc = hn_arena_allocator(p->w->m->arena);
     float *copy;
-    const float *dense = hn_quant_dense(x, &copy);
+    const float *dense = hn_quant_dense(alloc, x, &copy);
     uint64_t n_rows = x->n_elems / m->k;
     uint64_t step = HN_MAX(n_rows / MOST_ROWS_OF_SAMPLE, 1u);
     if (dense && p->is_image[value])
         add_image(m, dense, (uint64_t)x->dims[0], n_rows / (uint64_t)x->dims[0], p->w->o->pool);
     else if (dense)
         hn_moments_add(m, dense, n_rows / step, (int64_t)(step * m->k), 1, p->w->o->pool);
-    hn_free(NULL, copy, x->n_elems * sizeof *copy);
+    hn_free(alloc, copy, x->n_elems * sizeof *copy);
     return dense != NULL;
 }
 

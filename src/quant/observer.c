@@ -92,7 +92,7 @@ static double limit_above(double magnitude) {
     return ldexp(1, exponent);
 }
 
-static void count_numbers(const float *x, uint64_t n, float bins_per_unit, uint32_t *counts) {
+static void count_in_bins(const float *x, uint64_t n, float bins_per_unit, uint32_t *counts) {
     for (uint64_t i = 0; i < n; i++) {
         float at = x[i] * bins_per_unit;
         /* not finite numbers have been counted elsewhere */
@@ -131,7 +131,7 @@ static void count_parts(void *ctx, int lane, int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; part++) {
         uint64_t first, n = part_rows(job, part, &first);
         for (uint64_t r = first; r < first + n; r++)
-            count_numbers(job->rows->at + r * job->rows->stride, job->rows->row, job->bins_per_unit,
+            count_in_bins(job->rows->at + r * job->rows->stride, job->rows->row, job->bins_per_unit,
                           counts);
     }
 }
@@ -214,10 +214,15 @@ void hn_observer_add_channels(hn_observer *o, const float *x, uint64_t n_outer, 
     for (uint64_t k = 0; k < n_outer * o->n_channels; k++) {
         float most = o->channel_max[k % o->n_channels];
         const float *line = x + k * n_inner;
+        double squares = 0;
         for (uint64_t i = 0; i < n_inner; i++) {
             float magnitude = fabsf(line[i]);
             most = magnitude > most ? magnitude : most;
+            squares += (double)(line[i] * line[i]);
         }
         o->channel_max[k % o->n_channels] = most;
+        if (o->channel_squares)
+            o->channel_squares[k % o->n_channels] += squares;
     }
+    o->n_per_channel += n_outer * n_inner;
 }

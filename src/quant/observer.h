@@ -16,9 +16,11 @@ typedef struct hn_observer {
     uint64_t n;                  /* finite numbers */
     uint64_t n_not_finite;
     uint64_t n_samples;
-    double limit;        /* 0: nothing was counted yet */
-    uint64_t *counts[2]; /* of numbers >= 0, of numbers < 0; NULL without a histogram */
-    float *channel_max;  /* greatest magnitude of each channel; NULL: not asked for */
+    double limit;            /* 0: nothing was counted yet */
+    uint64_t *counts[2];     /* of numbers >= 0, of numbers < 0; NULL without a histogram */
+    float *channel_max;      /* greatest magnitude of each channel; NULL: not asked for */
+    double *channel_squares; /* sums of squares of each channel; NULL: not asked for */
+    uint64_t n_per_channel;  /* numbers in these sums */
     uint64_t n_channels;
     int32_t channel_axis;
 } hn_observer;

@@ -59,7 +59,7 @@ static bool is_onnx_op(const hn_node *n, const char *op) {
     return hn_domain_is_onnx(n->domain) && hn_str_is(n->op, op);
 }
 
-static bool operand_of(const hn_graph *g, hn_id value, qoperand *out) {
+static bool quantized_operand(const hn_graph *g, hn_id value, qoperand *out) {
     hn_id producer = value == HN_NONE ? HN_NONE : hn_value_at(g, value)->producer;
     if (producer == HN_NONE || !is_onnx_op(hn_node_at(g, producer), "DequantizeLinear") ||
         hn_node_attr(hn_node_at(g, producer), "block_size"))
@@ -119,8 +119,8 @@ static bool push_product(qoperator_job *job, const qoperator_row *row, hn_id qua
     hn_id *in = hn_node_at(job->g, job->node)->inputs;
     qoperand a, b, bias = {HN_NONE, HN_NONE, HN_NONE};
     hn_id third = hn_quant_input(job->g, job->node, 2);
-    if (!operand_of(job->g, in[0], &a) || !operand_of(job->g, in[1], &b) ||
-        (third != HN_NONE && !operand_of(job->g, third, &bias)))
+    if (!quantized_operand(job->g, in[0], &a) || !quantized_operand(job->g, in[1], &b) ||
+        (third != HN_NONE && !quantized_operand(job->g, third, &bias)))
         return false;
     if (row->form == QFORM_MATMUL && quantizer == HN_NONE) /* MatMulIntegerToFloat */
         return push_input(job, a.q) && push_input(job, b.q) && push_input(job, a.scale) &&
@@ -141,7 +141,7 @@ static bool push_operands(qoperator_job *job, const qoperator_row *row, hn_id qu
     bool ok = row->form != QFORM_CONCAT || push_params(job, quantizer);
     for (uint32_t i = 0; i < n->n_inputs && ok; i++) {
         qoperand x;
-        ok = operand_of(job->g, n->inputs[i], &x) && push_operand(job, &x);
+        ok = quantized_operand(job->g, n->inputs[i], &x) && push_operand(job, &x);
     }
     return ok && (row->form == QFORM_CONCAT || push_params(job, quantizer));
 }
@@ -149,7 +149,7 @@ static bool push_operands(qoperator_job *job, const qoperator_row *row, hn_id qu
 static bool push_move(qoperator_job *job, hn_id quantizer) {
     const hn_node *n = hn_node_at(job->g, job->node);
     qoperand x;
-    if (!operand_of(job->g, n->inputs[0], &x) || !has_equal_params(job->g, &x, quantizer))
+    if (!quantized_operand(job->g, n->inputs[0], &x) || !has_equal_params(job->g, &x, quantizer))
         return false;
     bool ok = push_input(job, x.q);
     for (uint32_t i = 1; i < n->n_inputs && ok; i++)
@@ -159,7 +159,7 @@ static bool push_move(qoperator_job *job, hn_id quantizer) {
 
 /* ---- all --------------------------------------------------------------------------------------------- */
 
-static hone_status import_domain(hn_model *m, hn_str domain) {
+static hone_status import_domain_of(hn_model *m, hn_str domain) {
     hn_opset import = {.domain = domain, .version = 1};
     if (!domain || domain->n == 0 || hn_opset_version(&m->opsets, domain) >= 0)
         return HONE_OK;
@@ -188,11 +188,12 @@ static hone_status write_qoperator(qoperator_job *job, const qoperator_row *row,
     hn_patch_replace(job->patch, replaced, hn_patch_output(job->patch, node, 0));
     if (hn_arena_has_failed(job->m->arena))
         return HONE_E_NOMEM;
-    HN_TRY(import_domain(job->m, domain));
+    HN_TRY(import_domain_of(job->m, domain));
     return hn_patch_apply(job->patch, job->g, err);
 }
 
-static hone_status convert_node(qoperator_job *job, const qoperator_row *row, hone_error *err) {
+static hone_status convert_to_qoperator(qoperator_job *job, const qoperator_row *row,
+                                        hone_error *err) {
     hn_id quantizer = quantizer_of(job->g, job->node);
     bool takes_float = row->form == QFORM_MATMUL || row->form == QFORM_GEMM, ok;
     if (quantizer == HN_NONE && !takes_float)
@@ -223,7 +224,7 @@ hone_status hn_quant_to_qoperators(hn_model *m, hone_error *err) {
         for (size_t i = 0; i < HN_COUNT(qoperator_rows) && status == HONE_OK; i++)
             if (hn_node_at(job.g, id)->block == 0 &&
                 is_onnx_op(hn_node_at(job.g, id), qoperator_rows[i].op))
-                status = convert_node(&job, &qoperator_rows[i], err);
+                status = convert_to_qoperator(&job, &qoperator_rows[i], err);
     }
     hn_arena_free(job.scratch);
     if (status == HONE_OK && hn_graph_remove_dead(job.g, true) == HN_NONE)

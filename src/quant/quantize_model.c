@@ -9,7 +9,7 @@
 /* ---- before ------------------------------------------------------------------------------------------ */
 
 /* The least opset whose QuantizeLinear knows the type. */
-static int64_t opset_of_type(hn_dtype t) {
+static int64_t opset_knowing(hn_dtype t) {
     int bits = hn_dtype_bits(t);
     if (t == HN_I2 || t == HN_U2)
         return 25;
@@ -19,12 +19,12 @@ static int64_t opset_of_type(hn_dtype t) {
 }
 
 static int64_t needed_opset(const hone_quantize_options *o) {
-    int64_t opset = opset_of_type((hn_dtype)o->weight_type);
+    int64_t opset = opset_knowing((hn_dtype)o->weight_type);
     if (o->mode == HONE_QUANTIZE_STATIC)
-        opset = HN_MAX(opset, opset_of_type((hn_dtype)o->activation_type));
+        opset = HN_MAX(opset, opset_knowing((hn_dtype)o->activation_type));
     for (uint32_t i = 0; i < o->n_overrides; i++)
         if (o->overrides[i].type && o->overrides[i].type != HN_F32)
-            opset = HN_MAX(opset, opset_of_type((hn_dtype)o->overrides[i].type));
+            opset = HN_MAX(opset, opset_knowing((hn_dtype)o->overrides[i].type));
     return o->block_size ? HN_MAX(opset, 21) : opset;
 }
 
@@ -194,8 +194,19 @@ static hone_status with_plan(hn_model *m, const hone_quantize_options *o,
 
 /* ---- dynamic, weights only ---------------------------------------------------------------------------- */
 
-static hone_status keep_note(void *ctx, const hn_quant_note *note) {
-    hn_quant_report *r = ctx;
+typedef struct weight_notes {
+    hn_quant_report *report;
+    uint32_t n_feedback; /* layers that were rounded with feedback */
+    double log_gain;     /* sum over them */
+} weight_notes;
+
+static hone_status keep_quant_note(void *ctx, const hn_quant_note *note) {
+    weight_notes *notes = ctx;
+    hn_quant_report *r = notes->report;
+    if (note->feedback_gain > 1 && isfinite(note->feedback_gain)) {
+        notes->n_feedback++;
+        notes->log_gain += log(note->feedback_gain);
+    }
     hone_quantized_node n = {.node = hn_arena_printf(r->arena, "%s", note->node),
                              .op = hn_arena_printf(r->arena, "%s", note->op),
                              .is_quantized = note->is_quantized,
@@ -208,6 +219,17 @@ static hone_status keep_note(void *ctx, const hn_quant_note *note) {
     r->float_bytes += n.float_bytes;
     r->quantized_bytes += n.quantized_bytes;
     bool ok = n.node && n.op && n.reason && HN_VEC_PUSH(r->arena, &r->nodes, n);
+    return ok ? HONE_OK : HONE_E_NOMEM;
+}
+
+static hone_status tell_of_feedback(const weight_notes *notes) {
+    if (notes->n_feedback == 0)
+        return HONE_OK;
+    bool ok = hn_quant_report_note(
+        notes->report,
+        "rounded %u layers with error feedback: the squared error of their products on the samples "
+        "is %.3g times smaller",
+        notes->n_feedback, exp(notes->log_gain / notes->n_feedback));
     return ok ? HONE_OK : HONE_E_NOMEM;
 }
 
@@ -244,12 +266,13 @@ static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
     w.progress = o->progress;
     w.progress_ctx = o->progress_ctx;
     w.pool = source ? hn_pool_new(o->n_threads, hn_arena_allocator(m->arena)) : NULL;
-    w.tell = keep_note;
-    w.ctx = report;
+    w.tell = keep_quant_note;
+    weight_notes notes = {.report = report};
+    w.ctx = &notes;
     hone_status status =
         is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
     hn_pool_free(w.pool);
-    return status;
+    return status == HONE_OK ? tell_of_feedback(&notes) : status;
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 /* ---- wishes of the caller ----------------------------------------------------------------------- */
 
-static bool is_listed(const char *name, uint32_t n, const char *const *patterns) {
+static bool fits_any(const char *name, uint32_t n, const char *const *patterns) {
     for (uint32_t i = 0; i < n; i++)
         if (hn_quant_name_fits(patterns[i], name))
             return true;
@@ -104,15 +104,15 @@ static const char *node_obstacle(const hn_quant_plan *p, hn_id node) {
     const hn_node *n = hn_node_at(p->g, node);
     const hn_quant_op *op = p->nodes[node].op;
     const char *name = hn_s(n->name);
-    if (is_listed(hn_s(n->op), o->n_excluded_op_types, o->excluded_op_types))
+    if (fits_any(hn_s(n->op), o->n_excluded_op_types, o->excluded_op_types))
         return "its operator is excluded";
-    if (is_listed(name, o->n_excluded_nodes, o->excluded_nodes))
+    if (fits_any(name, o->n_excluded_nodes, o->excluded_nodes))
         return "it is excluded by name";
     if (p->is_sensitive && p->is_sensitive[node])
         return "it is one of the most sensitive layers";
     if (hn_quant_choice_of(o, name) == HN_F32)
         return "a choice keeps it float";
-    if (o->n_nodes && op->role == HN_ROLE_LAYER && !is_listed(name, o->n_nodes, o->nodes))
+    if (o->n_nodes && op->role == HN_ROLE_LAYER && !fits_any(name, o->n_nodes, o->nodes))
         return "it is not among the nodes that were named";
     if (n->block != 0)
         return "it is in a subgraph";
@@ -127,8 +127,8 @@ static const char *node_obstacle(const hn_quant_plan *p, hn_id node) {
     return NULL;
 }
 
-static bool is_asked_for(const hone_quantize_options *o, const hn_quant_op *op, hn_str name) {
-    return o->n_op_types ? is_listed(hn_s(name), o->n_op_types, o->op_types) : op->is_default;
+static bool is_op_asked_for(const hone_quantize_options *o, const hn_quant_op *op, hn_str name) {
+    return o->n_op_types ? fits_any(hn_s(name), o->n_op_types, o->op_types) : op->is_default;
 }
 
 /* Layers of other float types are worth a word, integers are not. */
@@ -145,7 +145,7 @@ static void find_candidates(hn_quant_plan *p) {
         if (n->block == HN_NONE || n->n_outputs == 0 || n->outputs[0] == HN_NONE)
             continue;
         q->op = hn_quant_op_of(p->g, id);
-        if (!q->op || !is_asked_for(p->options, q->op, n->op)) {
+        if (!q->op || !is_op_asked_for(p->options, q->op, n->op)) {
             q->reason =
                 q->op && q->op->role == HN_ROLE_LAYER ? "its operator was not asked for" : NULL;
             continue;

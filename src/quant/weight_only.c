@@ -138,8 +138,38 @@ static hone_status write_gathered_rows(hn_node_writer *n, const hn_weight_form *
     return HONE_OK;
 }
 
+/* Is the table the weight of a product, too? */
+static bool is_tied_table(const hn_node_writer *n, hn_id value) {
+    const hn_value *v = hn_value_at(n->w->g, value);
+    for (uint32_t i = 0; i < v->uses.n; i++)
+        if (v->uses.at[i].node != HN_NONE &&
+            hn_str_is(hn_node_at(n->w->g, v->uses.at[i].node)->op, "Transpose"))
+            return true;
+    return false;
+}
+
+/* A scale per row, as the product has it, looked up with the rows: Cast(q) * scale. */
+static hone_status write_tied_rows(hn_node_writer *n, const hn_tensor *table, hn_id value) {
+    hn_weight_form form = {.type = n->type, .axis = 0};
+    hn_quant_weight w;
+    HN_TRY(hn_write_weight(n, value, &form, &w));
+    const hn_tensor *scale =
+        hn_tensor_new(n->w->m->arena, w.tensors.scale->dtype, 2, (int64_t[]){table->dims[0], 1},
+                      w.tensors.scale->data, true);
+    hn_id indices = hn_write_input(n, 1), scales = hn_write_init(n, value, "_row_scale", scale);
+    hn_attr to = hn_write_int_attr(n, "to", table->dtype);
+    hn_id rows = hn_write_op(n, "", "Gather", 2, (hn_id[]){w.q, indices}, 1, 0, NULL);
+    hn_id factors = hn_write_op(n, "", "Gather", 2, (hn_id[]){scales, indices}, 1, 0, NULL);
+    hn_id floats = hn_write_op(n, "", "Cast", 1, &rows, 1, 1, &to);
+    hn_write_result(n, 0, hn_write_op(n, "", "Mul", 2, (hn_id[]){floats, factors}, 1, 0, NULL));
+    return HONE_OK;
+}
+
 hone_status hn_write_gather_columns(hn_node_writer *n, const hn_tensor *table) {
     bool by_column = n->w->o->is_per_channel && table->rank == 2 && hn_write_int(n, "axis", 0) == 0;
+    bool has_no_zero = n->type.is_symmetric && n->type.dtype == HN_I8;
+    if (by_column && has_no_zero && is_tied_table(n, hn_write_input(n, 0)))
+        return write_tied_rows(n, table, hn_write_input(n, 0));
     hn_quant_weight w;
     hn_weight_form form = {.type = n->type, .axis = by_column ? 1 : -1};
     HN_TRY(hn_write_weight(n, hn_write_input(n, 0), &form, &w));

@@ -1,15 +1,16 @@
 /* Writing the QDQ format: QuantizeLinear and DequantizeLinear around the float operators. */
 #include "quant/static_weights.h"
 
-typedef struct known_zero {
+typedef struct known_const {
     const hn_tensor *tensor;
+    hn_id of; /* the weight that it was made of; HN_NONE: zero points of any */
     hn_id value;
-} known_zero;
+} known_const;
 
 typedef struct qdq_writer {
     hn_quant_plan *p;
     hn_patch *patch;
-    HN_VEC(known_zero) known_zeros;
+    HN_VEC(known_const) known;
     uint32_t *position;    /* by node of the main graph: its place */
     hn_id *scales, *zeros; /* by value: constants of the parameters of its root */
     hn_str quantize, dequantize;
@@ -45,33 +46,38 @@ static hn_id first_reader(const qdq_writer *w, hn_id value) {
 
 /* New nodes have no names, and constants short ones: names of hundreds of nodes would be a part of
  * the file that shows. */
-static hn_id put_node(qdq_writer *w, hn_id before, hn_str op, hn_id x, hn_id scale, hn_id zero,
-                      uint32_t n_attrs, const hn_attr *attrs) {
+static hn_id put_qdq_node(qdq_writer *w, hn_id before, hn_str op, hn_id x, hn_id scale, hn_id zero,
+                          uint32_t n_attrs, const hn_attr *attrs) {
     hn_id inputs[3] = {x, scale, zero};
     hn_id node = hn_patch_node(w->patch, before, NULL, op, NULL, zero == HN_NONE ? 2 : 3, inputs, 1,
                                n_attrs, attrs);
     return node == HN_NONE ? HN_NONE : hn_patch_output(w->patch, node, 0);
 }
 
-static hn_id put_integers(qdq_writer *w, hn_id value, const hn_tensor *q) {
-    const char *stem = hn_s(hn_value_at(w->p->g, value)->name);
-    const char *name = hn_arena_printf(w->p->arena, "%s_quantized", stem);
-    return hn_patch_const(w->patch, 0, name ? name : stem, q);
-}
-
-static hn_id put_scale(qdq_writer *w, const hn_tensor *t) {
-    return hn_patch_const(w->patch, 0, "scale", t);
-}
-
-/* Equal zero points are one constant. */
-static hn_id put_zero(qdq_writer *w, const hn_tensor *t) {
-    for (uint32_t i = 0; i < w->known_zeros.n; i++)
-        if (hn_tensor_equal(w->known_zeros.at[i].tensor, t))
-            return w->known_zeros.at[i].value;
-    known_zero zero = {t, hn_patch_const(w->patch, 0, "zero_point", t)};
-    if (!HN_VEC_PUSH(w->p->arena, &w->known_zeros, zero))
+/* Equal constants that were made of the same weight, which several layers read, are one; so are
+ * equal zero points (of: HN_NONE). */
+static hn_id put_shared(qdq_writer *w, hn_id of, const char *stem, const hn_tensor *t) {
+    for (uint32_t i = 0; i < w->known.n; i++)
+        if (w->known.at[i].of == of && hn_tensor_equal(w->known.at[i].tensor, t))
+            return w->known.at[i].value;
+    known_const made = {t, of, hn_patch_const(w->patch, 0, stem, t)};
+    if (!HN_VEC_PUSH(w->p->arena, &w->known, made))
         hn_patch_fail(w->patch, HONE_E_NOMEM);
-    return zero.value;
+    return made.value;
+}
+
+static hn_id put_integers(qdq_writer *w, hn_id of, const hn_tensor *q) {
+    const char *stem = hn_s(hn_value_at(w->p->g, of)->name);
+    const char *name = hn_arena_printf(w->p->arena, "%s_quantized", stem);
+    return put_shared(w, of, name ? name : stem, q);
+}
+
+static hn_id put_scale(qdq_writer *w, hn_id of, const hn_tensor *t) {
+    return put_shared(w, of, "scale", t);
+}
+
+static hn_id put_zero(qdq_writer *w, const hn_tensor *t) {
+    return put_shared(w, HN_NONE, "zero_point", t);
 }
 
 static const hn_tensor *zero_tensor(hn_arena *a, hn_dtype dtype, int32_t zero) {
@@ -98,7 +104,7 @@ static hone_status put_params(qdq_writer *w, hn_id value, hn_id *scale, hn_id *z
         const hn_tensor *z = zero_tensor(a, v->type.dtype, v->params.zero);
         if (!s || !z)
             return HONE_E_NOMEM;
-        w->scales[root] = put_scale(w, s);
+        w->scales[root] = put_scale(w, root, s);
         w->zeros[root] = put_zero(w, z);
     }
     *scale = w->scales[root];
@@ -146,8 +152,8 @@ static hone_status put_pair(qdq_writer *w, hn_id value) {
     hn_id source, producer = quantized_producer(w, value, &source), scale, zero;
     hn_id before = first_reader(w, value);
     HN_TRY(put_params(w, value, &scale, &zero));
-    hn_id q = put_node(w, before, w->quantize, source, scale, zero, 0, NULL);
-    hn_id dq = put_node(w, before, w->dequantize, q, scale, zero, 0, NULL);
+    hn_id q = put_qdq_node(w, before, w->quantize, source, scale, zero, 0, NULL);
+    hn_id dq = put_qdq_node(w, before, w->dequantize, q, scale, zero, 0, NULL);
     if (producer != HN_NONE) {
         hn_patch_replace(w->patch, value, dq);
         return HONE_OK;
@@ -179,15 +185,15 @@ static hn_id put_weight_node(qdq_writer *w, hn_id node, hn_id value,
         attrs[n_attrs++] = int_attribute(names, "axis", weight->axis);
     if (weight->block)
         attrs[n_attrs++] = int_attribute(names, "block_size", weight->block);
-    hn_id scale = put_scale(w, weight->result.scale);
+    hn_id scale = put_scale(w, value, weight->result.scale);
     hn_id zero = put_zero(w, weight->result.zero);
     hn_id x;
     if (w->p->options->add_qdq_pair_to_weight) {
-        x = put_node(w, node, w->quantize, value, scale, zero, n_attrs, attrs);
+        x = put_qdq_node(w, node, w->quantize, value, scale, zero, n_attrs, attrs);
     } else {
         x = put_integers(w, value, weight->result.q);
     }
-    return put_node(w, node, w->dequantize, x, scale, zero, n_attrs, attrs);
+    return put_qdq_node(w, node, w->dequantize, x, scale, zero, n_attrs, attrs);
 }
 
 static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *weight) {
@@ -198,10 +204,11 @@ static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *w
         return HONE_OK;
     uint32_t slot = (uint32_t)w->p->nodes[node].op->bias_slot;
     hn_attr axis = int_attribute(w->p->model->names, "axis", 0);
-    hn_id q = put_integers(w, hn_quant_input(w->p->g, node, slot), bias.q);
-    hn_id scale = put_scale(w, bias.scale);
+    hn_id value = hn_quant_input(w->p->g, node, slot);
+    hn_id q = put_integers(w, value, bias.q);
+    hn_id scale = put_scale(w, value, bias.scale);
     hn_id dq =
-        put_node(w, node, w->dequantize, q, scale, HN_NONE, bias.is_per_channel ? 1 : 0, &axis);
+        put_qdq_node(w, node, w->dequantize, q, scale, HN_NONE, bias.is_per_channel ? 1 : 0, &axis);
     hn_patch_set_input(w->patch, node, slot, dq);
     count_bytes(w->p, node, bias.q, bias.scale, hn_quant_const_input(w->p->g, node, slot));
     return HONE_OK;
@@ -233,13 +240,13 @@ static hone_status put_lookup(qdq_writer *w, hn_id id, hone_error *err) {
     }
     HN_TRY(hn_static_weight_of(p, id, &weight, err));
     hn_id inputs[2] = {put_integers(w, n->inputs[0], weight.result.q), n->inputs[1]};
-    hn_id scale = put_scale(w, weight.result.scale);
+    hn_id scale = put_scale(w, n->inputs[0], weight.result.scale);
     hn_id zero = put_zero(w, weight.result.zero);
     hn_id rows =
         hn_patch_node(w->patch, id, NULL, n->op, n->name, 2, inputs, 1, n->n_attrs, n->attrs);
     hn_attr axis = int_attribute(p->model->names, "axis", -1);
-    hn_id dq = put_node(w, id, w->dequantize, hn_patch_output(w->patch, rows, 0), scale, zero,
-                        weight.axis >= 0 ? 1 : 0, &axis);
+    hn_id dq = put_qdq_node(w, id, w->dequantize, hn_patch_output(w->patch, rows, 0), scale, zero,
+                            weight.axis >= 0 ? 1 : 0, &axis);
     hn_patch_replace(w->patch, n->outputs[0], dq);
     p->nodes[id].weight_sqnr = weight.sqnr;
     count_bytes(p, id, weight.result.q, weight.result.scale, weight.w);
@@ -259,8 +266,8 @@ static hone_status put_const_operands(qdq_writer *w, hn_id node, hone_error *err
         if (!t || t->dtype != HN_F32 || !hn_quant_is_data(op, i) || (int32_t)i == op->weight_slot)
             continue;
         HN_TRY(hn_quant_tensor(t, &type, -1, 0, p->model->arena, &r, err));
-        hn_id dq = put_node(w, node, w->dequantize, put_integers(w, n->inputs[i], r.q),
-                            put_scale(w, r.scale), put_zero(w, r.zero), 0, NULL);
+        hn_id dq = put_qdq_node(w, node, w->dequantize, put_integers(w, n->inputs[i], r.q),
+                                put_scale(w, n->inputs[i], r.scale), put_zero(w, r.zero), 0, NULL);
         hn_patch_set_input(w->patch, node, i, dq);
         count_bytes(p, node, r.q, r.scale, t);
     }

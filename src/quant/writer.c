@@ -91,7 +91,7 @@ static hone_status tell_of_node(hn_writer *w) {
     return w->o->tell ? w->o->tell(w->o->ctx, &w->note) : HONE_OK;
 }
 
-static hone_status begin_note(hn_writer *w, hn_id node) {
+static hone_status begin_quant_note(hn_writer *w, hn_id node) {
     char label[256];
     const char *op = hn_s(hn_node_at(w->g, node)->op);
     hn_node_label(w->g, node, label, sizeof label);
@@ -125,10 +125,11 @@ static hone_status write_one(hn_writer *w, hn_id node, const hn_write_row *row, 
     return tell_of_node(w);
 }
 
-static hone_status write_node(hn_writer *w, hn_id node, uint32_t n_rows, const hn_write_row *rows) {
+static hone_status write_quant_node(hn_writer *w, hn_id node, uint32_t n_rows,
+                                    const hn_write_row *rows) {
     const hn_node *n = hn_node_at(w->g, node);
     const hn_write_row *row = find_write_row(n, n_rows, rows);
-    HN_TRY(begin_note(w, node));
+    HN_TRY(begin_quant_note(w, node));
     hn_dtype dtype = chosen_type(w, n);
     if (dtype == HN_F16 || dtype == HN_BF16)
         return HN_VEC_PUSH(w->scratch, &w->halves[dtype == HN_BF16], node) ? HONE_OK : HONE_E_NOMEM;
@@ -146,14 +147,14 @@ static hone_status write_nodes(hn_writer *w, uint32_t n_rows, const hn_write_row
         const hn_id *nodes = hn_arena_copy(w->scratch, block->nodes.at, n * sizeof *nodes);
         HN_TRY_PTR(nodes); /* a copy, because nodes are added */
         for (uint32_t i = 0; i < n; i++)
-            HN_TRY(write_node(w, nodes[i], n_rows, rows));
+            HN_TRY(write_quant_node(w, nodes[i], n_rows, rows));
     }
     return HONE_OK;
 }
 
 /* ---- the whole model ------------------------------------------------------------------------- */
 
-static int64_t opset_of_type(hn_dtype type, bool has_blocks) {
+static int64_t opset_for_weights(hn_dtype type, bool has_blocks) {
     switch (type) {
     case HN_I2:
     case HN_U2:
@@ -173,15 +174,15 @@ static int64_t opset_of_type(hn_dtype type, bool has_blocks) {
     }
 }
 
-static hone_status raise_opset(hn_writer *w) {
-    int64_t need = opset_of_type(w->o->weight.dtype, !w->is_dynamic && w->o->block > 0);
+static hone_status raise_opset_for_weights(hn_writer *w) {
+    int64_t need = opset_for_weights(w->o->weight.dtype, !w->is_dynamic && w->o->block > 0);
     for (uint32_t i = 0; i < w->o->n_choices; i++)
-        need = HN_MAX(need, opset_of_type(w->o->choices[i].type, w->o->block > 0));
+        need = HN_MAX(need, opset_for_weights(w->o->choices[i].type, w->o->block > 0));
     return hn_opset_version(&w->m->opsets, NULL) < need ? hn_convert_opset(w->m, need, w->err)
                                                         : HONE_OK;
 }
 
-static hone_status check_types(const hn_writer *w) {
+static hone_status check_weight_types(const hn_writer *w) {
     const hn_write_options *o = w->o;
     if (!hn_quant_supports(o->weight.dtype))
         return hn_fail(w->err, HONE_E_ARGUMENT, "weights cannot be quantized to %s",
@@ -212,12 +213,12 @@ static void unlist_weights(hn_graph *g) {
     b->inputs.n = n_kept;
 }
 
-static hone_status write_graph(hn_writer *w, uint32_t n_rows, const hn_write_row *rows) {
+static hone_status write_quant_graph(hn_writer *w, uint32_t n_rows, const hn_write_row *rows) {
     static const hn_dtype halves[2] = {HN_F16, HN_BF16};
-    HN_TRY(check_types(w));
+    HN_TRY(check_weight_types(w));
     if (w->m->functions.n > 0)
         HN_TRY(hn_model_inline(w->m, hn_same_op, w->err));
-    HN_TRY(raise_opset(w));
+    HN_TRY(raise_opset_for_weights(w));
     w->g = w->m->graph;
     hn_model_raise_ir(w->m, FREE_INITIALIZERS_IR);
     unlist_weights(w->g);
@@ -238,7 +239,7 @@ hone_status hn_write_model(hn_model *m, const hn_write_options *o, bool is_dynam
     HN_TRY_PTR(w.scratch);
     hn_map_init(&w.activations, w.scratch);
     hn_map_init(&w.weights, w.scratch);
-    hone_status status = write_graph(&w, n_rows, rows);
+    hone_status status = write_quant_graph(&w, n_rows, rows);
     hn_arena_free(w.scratch);
     return status;
 }

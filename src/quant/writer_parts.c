@@ -234,7 +234,7 @@ static hone_status join_axes(hn_arena *a, hn_tensor *t) {
 }
 
 /* The way back: scales are [a, b]. */
-static hone_status split_axes(hn_arena *a, const hn_tensor *t, hn_quant_result *r) {
+static hone_status split_joined_axes(hn_arena *a, const hn_tensor *t, hn_quant_result *r) {
     HN_TRY_PTR((r->q = reshaped(a, r->q, t->rank, t->dims)));
     HN_TRY_PTR((r->scale = reshaped(a, r->scale, 2, t->dims)));
     HN_TRY_PTR((r->zero = reshaped(a, r->zero, 2, t->dims)));
@@ -275,7 +275,7 @@ static hone_status make_weight(hn_node_writer *n, hn_id value, const hn_tensor *
     HN_TRY(note_weight(w, &named, form, out));
     hn_model_let_go(w->m, t);
     if (form->joins_axes)
-        HN_TRY(split_axes(w->m->arena, t, out));
+        HN_TRY(split_joined_axes(w->m->arena, t, out));
     return shape_weight(w->m->arena, form, out);
 }
 

@@ -1,4 +1,4 @@
-/* The JSON writer. */
+/* The JSON writer and reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -167,10 +167,65 @@ static void test_nth_allocation_fails(void **state) {
     }
 }
 
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+static const hn_json_value *parsed(hn_arena *a, const char *text) {
+    const hn_json_value *v;
+    hone_error err = {0};
+    if (hn_json_parse(text, strlen(text), a, &v, &err) != HONE_OK)
+        fail_msg("%s", err.message);
+    return v;
+}
+
+static void test_parse(void **state) {
+    (void)state;
+    hn_arena *a = hn_arena_new(NULL);
+    const hn_json_value *v = parsed(a, " {\"a\": [1, -2.5e-3, 1E2, true, false, null],\n"
+                                       "\"b\\n\\u00e9\\\"\": {}, \"c\": \"\"} ");
+    assert_int_equal(v->kind, HN_JSON_OBJECT);
+    const hn_json_value *item = hn_json_member(v, "a")->first;
+    assert_true(item->kind == HN_JSON_NUMBER && item->number == 1);
+    assert_true((item = item->next)->number == -2.5e-3);
+    assert_true((item = item->next)->number == 100);
+    assert_true((item = item->next)->kind == HN_JSON_BOOL && item->boolean);
+    assert_true((item = item->next)->kind == HN_JSON_BOOL && !item->boolean);
+    assert_true((item = item->next)->kind == HN_JSON_NULL && !item->next);
+    assert_int_equal(hn_json_member(v, "b\n\xc3\xa9\"")->kind, HN_JSON_OBJECT);
+    assert_string_equal(hn_json_member(v, "c")->text, "");
+    assert_null(hn_json_member(v, "d"));
+    hn_arena_free(a);
+}
+
+static void test_parse_refuses(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "",       "{",       "[1,]",    "[1 2]",       "{\"a\" 1}", "{\"a\":}",
+        "\"open", "\"\\x\"", "\"\\u12", "\"\\u0000\"", "tru",       "1 2",
+        "--1",    "+",       "{1: 2}",  "\"a\nb\"",    "\"\\",
+    };
+    for (size_t i = 0; i < HN_COUNT(texts); i++) {
+        hn_arena *a = hn_arena_new(NULL);
+        const hn_json_value *v;
+        hone_error err = {0};
+        if (hn_json_parse(texts[i], strlen(texts[i]), a, &v, &err) != HONE_E_FORMAT)
+            fail_msg("accepted: %s", texts[i]);
+        assert_non_null(strstr(err.message, "line "));
+        hn_arena_free(a);
+    }
+    char deep[400];
+    memset(deep, '[', sizeof deep);
+    hn_arena *a = hn_arena_new(NULL);
+    const hn_json_value *v;
+    assert_int_equal(hn_json_parse(deep, sizeof deep, a, &v, NULL), HONE_E_FORMAT);
+    hn_arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_pretty),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_parse_refuses),
         cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_invalid_utf8),
         cmocka_unit_test(test_misuse_fails_softly),

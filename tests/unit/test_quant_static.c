@@ -60,10 +60,11 @@ static void test_products(void **state) {
                   "DequantizeLinear DequantizeLinear MatMul Transpose MatMul ",
                   0.05);
     o.format = HONE_QUANTIZE_QOPERATOR;
-    expect_static(text, &o,
-                  "QuantizeLinear MatMulIntegerToFloat Add Tanh QuantizeLinear MatMulIntegerToFloat "
-                  "Transpose MatMul ",
-                  0.05);
+    expect_static(
+        text, &o,
+        "QuantizeLinear MatMulIntegerToFloat Add Tanh QuantizeLinear MatMulIntegerToFloat "
+        "Transpose MatMul ",
+        0.05);
     o.format = HONE_QUANTIZE_QDQ;
     o.matmul_const_b_only = false;
     expect_static(text, &o,
@@ -119,6 +120,25 @@ static void test_what_stays_float(void **state) {
     c = quantize_changed(CONVS, &o, 2, NULL);
     assert_string_equal(reason_of(&c, "first"), "an override keeps one of its tensors float");
     assert_string_equal(reason_of(&c, "second"), "");
+    static_case_free(&c);
+}
+
+/* Layers that share a weight share its integers. */
+static void test_shared_weight(void **state) {
+    (void)state;
+    static const char text[] = QUANT_HEAD(17) "g (float[n,8] x) => (float[n,8] y)\n"
+                                              "<float[8,8] w = $64> {\n  a = MatMul (x, w)\n"
+                                              "  t = Tanh (a)\n  y = MatMul (t, w)\n}";
+    hone_quantize_options o = static_options();
+    static_case c = quantize_changed(text, &o, 8, NULL);
+    const hn_block *b = hn_block_at(c.after->graph, 0);
+    uint32_t n_int8 = 0;
+    for (uint32_t i = 0; i < b->inits.n; i++) {
+        const hn_tensor *t = hn_value_at(c.after->graph, b->inits.at[i])->init;
+        n_int8 += t->dtype == HN_I8 && t->rank == 2;
+    }
+    assert_int_equal(n_int8, 1);
+    expect_near_floats(text, c.after, 0.05);
     static_case_free(&c);
 }
 
@@ -255,6 +275,46 @@ static void test_equalize(void **state) {
     assert_non_null(strstr(note, "no channels to equalize"));
 }
 
+static void expect_note(const char *text, const char *phrase) {
+    const char *note;
+    hone_quantize_options o = static_options();
+    o.equalize = true;
+    double error = error_of(text, &o, &note);
+    if (!strstr(note, phrase) || error > 0.05)
+        fail_msg("error %g, '%s' without '%s' in\n%s", error, note, phrase, text);
+}
+
+/* Scales of normalizations, biases behind products and rows of convolutions take factors; what else
+ * reads a value keeps it as it is. */
+static void test_equalized_groups(void **state) {
+    (void)state;
+    expect_note(QUANT_HEAD(17) "g (float[n,5,8] x) => (float[n,5,4] y)\n"
+                               "<float[8] s = {9, 0.1, 1, 2, 0.3, 5, 7, 0.2}, float[8] b = $8,"
+                               " float[8,4] w = $32> {\n"
+                               "  l = LayerNormalization (x, s, b)\n"
+                               "  t = Transpose <perm = [1,0,2]> (l)\n  m = MatMul (t, w)\n"
+                               "  y = Transpose <perm = [1,0,2]> (m)\n}",
+                "equalized 1 groups");
+    expect_note(QUANT_HEAD(17) "g (float[n,5,8] x) => (float[n,5,4] y)\n"
+                               "<float[8] s = {9, 0.1, 1, 2, 0.3, 5, 7, 0.2}, float[8,6] v = $48,"
+                               " float[6] b = $6, float[6,4] w = $24> {\n"
+                               "  c = Tanh (x)\n  l = Mul (c, s)\n  m = MatMul (l, v)\n"
+                               "  a = Add (m, b)\n  r = Relu (a)\n  y = MatMul (r, w)\n}",
+                "equalized 2 groups");
+    expect_note(QUANT_HEAD(17) "g (float[n,4,6,6] x) => (float[n,6,4,4] y)\n"
+                               "<float[4,4,1,1] u = $16, float[4] a = $4, float[4,1,3,3] v = $36,"
+                               " float[4] b = $4, float[6,2,1,1] w = $12> {\n"
+                               "  c = Conv (x, u, a)\n  p = Relu (c)\n"
+                               "  d = Conv <group = 4> (p, v, b)\n  r = Relu (d)\n"
+                               "  y = Conv <group = 2> (r, w)\n}",
+                "equalized 2 groups");
+    expect_note(QUANT_HEAD(17) "g (float[n,5,8] x) => (float[n,5,4] y, float[n,5,8] z)\n"
+                               "<float[8] s = $8, float[8] b = $8, float[8,4] w = $32> {\n"
+                               "  l = LayerNormalization (x, s, b)\n  y = MatMul (l, w)\n"
+                               "  z = Tanh (l)\n}",
+                "no channels to equalize");
+}
+
 static void test_correct_bias_and_errors(void **state) {
     (void)state;
     const char *note;
@@ -283,10 +343,12 @@ int main(void) {
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_what_stays_float),
+        cmocka_unit_test(test_shared_weight),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_no_samples),
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_equalize),
+        cmocka_unit_test(test_equalized_groups),
         cmocka_unit_test(test_correct_bias_and_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,7 @@ complete -c hone -n '__fish_seen_subcommand_from quantize' -l keep-activations -
 complete -c hone -n '__fish_seen_subcommand_from quantize' -l float-bias -d 'biases stay float'
 complete -c hone -n '__fish_seen_subcommand_from quantize' -l qdq-weights -d 'weights stay float in the file, with a QuantizeLinear behind them'
 complete -c hone -n '__fish_seen_subcommand_from quantize' -l equalize -d 'rescue accuracy: balance channels between layers (equalization, SmoothQuant)'
-complete -c hone -n '__fish_seen_subcommand_from quantize' -l alpha -x -d 'with --equalize: how much moves into weights, 0 to 1 (default 0.5)'
+complete -c hone -n '__fish_seen_subcommand_from quantize' -l alpha -x -d 'with --equalize: how much moves into weights, 0 to 1 (default: searched)'
 complete -c hone -n '__fish_seen_subcommand_from quantize' -l correct-bias -d 'rescue accuracy: biases make up for the mean error of their layer'
 complete -c hone -n '__fish_seen_subcommand_from quantize' -l search-scales -d 'weight-only: scales with the least squared error'
 complete -c hone -n '__fish_seen_subcommand_from quantize' -l explain -s e -d 'errors of weights, activations and outputs, layer by layer'
