@@ -58,8 +58,8 @@ test-hostile: ## 200,000 graphs that contradict themselves, under the sanitizers
 	@$(call build,asan) && build/asan/tests/hostile_graphs --graphs 200000 --seed 2
 
 differential: ## 20,000 of them in hone and in onnxruntime; docs/differences.md has the classes
-	@$(call build,dev) && PYTHONPATH=build/dev/python build/venv/bin/python tests/hostile/differential.py \
-	    --graphs 20000 --level none build/dev/tests/hostile_graphs
+	@$(call build,dev) && for level in none all; do PYTHONPATH=build/dev/python build/venv/bin/python \
+	    tests/hostile/differential.py --graphs 20000 --level $$level build/dev/tests/hostile_graphs || exit; done
 
 test-fuzz: ## every fuzzer for a minute
 	@if tools/setup has-fuzzer; then export CTEST_PARALLEL_LEVEL=3 && $(call check,fuzz); \

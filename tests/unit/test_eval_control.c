@@ -90,6 +90,15 @@ static void test_stacked_shapes_must_agree(void **state) {
         "iteration 1");
 }
 
+static void test_condition_is_one(void **state) {
+    (void)state;
+    expect_refused(
+        HEAD("21") "g () => (int64 z) <bool[2] c = {1, 0}> { z = If (c) <then_branch = t () "
+                   "=> (int64 a) { a = Constant <value_int = 1> () }, else_branch = e () "
+                   "=> (int64 b) { b = Constant <value_int = 2> () }> }",
+        "one element");
+}
+
 static void test_sequence_positions(void **state) {
     (void)state;
     EXPECT_INTS(
@@ -132,6 +141,7 @@ int main(void) {
         cmocka_unit_test(test_loop_that_ends_itself),
         cmocka_unit_test(test_endless_loop_is_stopped),
         cmocka_unit_test(test_stacked_shapes_must_agree),
+        cmocka_unit_test(test_condition_is_one),
         cmocka_unit_test(test_sequence_positions),
         cmocka_unit_test(test_trees_that_lead_nowhere),
     };

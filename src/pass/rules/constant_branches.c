@@ -4,7 +4,7 @@
 static bool branch_taken(const hn_pass *p, const hn_node *n, hn_id *block) {
     const hn_tensor *condition = hn_facts_const(p->facts, n->inputs[0]);
     int64_t is_true;
-    if (!condition || !hn_tensor_get_i64(condition, 0, &is_true))
+    if (!condition || condition->n_elems != 1 || !hn_tensor_get_i64(condition, 0, &is_true))
         return false;
     const hn_attr *branch = hn_node_attr(n, is_true ? "then_branch" : "else_branch");
     if (!branch || branch->kind != HN_ATTR_GRAPH || branch->ref || branch->v.block == HN_NONE)

@@ -5,7 +5,7 @@ static hone_status sequence_at(hn_rule *r) {
     const hn_node *made = hn_at(r, hn_cap_node(r, "sequence"));
     const hn_tensor *position = hn_const(r, hn_cap(r, "i"));
     int64_t i;
-    if (!hn_tensor_get_i64(position, 0, &i))
+    if (position->n_elems != 1 || !hn_tensor_get_i64(position, 0, &i))
         return HONE_OK;
     i += i < 0 ? made->n_inputs : 0;
     if (i >= 0 && i < made->n_inputs)
