@@ -225,7 +225,8 @@ typedef enum hn_blob_kind {
     HN_BLOB_NHWC_TRANSPOSED = 32, /* of transposed convolutions */
     HN_BLOB_NHWC_PRODUCT = 33,
     HN_BLOB_NHWC_WINOGRAD = 34,
-    HN_BLOB_NHWC_DEPTHWISE = 35
+    HN_BLOB_NHWC_DEPTHWISE = 35,
+    HN_BLOB_NHWC_INT8 = 36 /* of convolutions of 8-bit integers */
 } hn_blob_kind;
 typedef struct hn_blob_key {
     uint32_t kind;    /* hn_blob_kind */
@@ -423,17 +424,17 @@ uint64_t hn_code_identity(void);
 
 /* Features in use: present in the CPU, enabled by the operating system, and allowed by the
  * environment variable HONE_CPU, which names the highest tier to use: scalar; sse2, sse4.1, avx,
- * avx2, avxvnni, avx512, avx512vnni, avx512bf16, avx512fp16, amx; neon, fp16, dotprod, i8mm, bf16,
- * sve. A tier of another architecture leaves plain C only; an unknown name has no effect.
- * hone_cpu_features() returns the features in use. */
+ * avx2, avxvnni, avx512, avx512vbmi, avx512vnni, avx512bf16, avx512fp16, amx; neon, fp16, dotprod,
+ * i8mm, bf16, sve. A tier of another architecture leaves plain C only; an unknown name has no
+ * effect. hone_cpu_features() returns the features in use. */
 /* clang-format off */
 #define HN_CPU_LIST(X)                                                                            \
     X(SSE2, "sse2") X(SSE41, "sse4.1") X(AVX, "avx") X(F16C, "f16c") X(FMA, "fma")                \
     X(AVX2, "avx2") X(AVX512F, "avx512f") X(AVX512BW, "avx512bw") X(AVX512VL, "avx512vl")         \
-    X(AVX512DQ, "avx512dq") X(AVX512VNNI, "avx512_vnni") X(AVX512BF16, "avx512_bf16")             \
-    X(AVX512FP16, "avx512_fp16") X(AVXVNNI, "avx_vnni") X(AMX_TILE, "amx_tile")                   \
-    X(AMX_INT8, "amx_int8") X(AMX_BF16, "amx_bf16") X(NEON, "neon") X(DOTPROD, "dotprod")         \
-    X(I8MM, "i8mm") X(FP16ARITH, "fp16") X(BF16ARM, "bf16") X(SVE, "sve")
+    X(AVX512DQ, "avx512dq") X(AVX512VBMI, "avx512_vbmi") X(AVX512VNNI, "avx512_vnni")             \
+    X(AVX512BF16, "avx512_bf16") X(AVX512FP16, "avx512_fp16") X(AVXVNNI, "avx_vnni")              \
+    X(AMX_TILE, "amx_tile") X(AMX_INT8, "amx_int8") X(AMX_BF16, "amx_bf16") X(NEON, "neon")       \
+    X(DOTPROD, "dotprod") X(I8MM, "i8mm") X(FP16ARITH, "fp16") X(BF16ARM, "bf16") X(SVE, "sve")
 /* clang-format on */
 typedef enum hn_cpu_feature {
 #define HN_CPU_ENUM(id, text) HN_CPU_##id,

@@ -85,7 +85,7 @@ hone: --block-node head.convs: there is no such node; did you mean 'head.conv'? 
 An instruction set that does not exist.
 
 $ HONE_CPU=avx3 hone ops Relu
-hone: HONE_CPU=avx3: there is no such instruction set; it is one of scalar, sse2, sse4.1, avx, avx2, avxvnni, avx512, avx512vnni, avx512bf16, avx512fp16, amx, neon, fp16, dotprod, i8mm, bf16, sve
+hone: HONE_CPU=avx3: there is no such instruction set; it is one of scalar, sse2, sse4.1, avx, avx2, avxvnni, avx512, avx512vbmi, avx512vnni, avx512bf16, avx512fp16, amx, neon, fp16, dotprod, i8mm, bf16, sve
 [2]
 
 Parts of a second; of one run, and of one case.

@@ -96,6 +96,8 @@ void kern_test_fourier(void);
 void kern_test_reduce(void);
 void kern_test_convert(void);
 void kern_test_quantize(void);
+void kern_test_byte_pairs(void);
+void kern_test_byte_lookup(void);
 void kern_test_transpose(void);
 void kern_test_rows(void);
 void kern_test_rows_nhwc(void);

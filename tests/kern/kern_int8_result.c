@@ -52,6 +52,10 @@ static hn_int8_result random_result(int64_t padded, hn_int8_to to, bool has_resi
     return s;
 }
 
+static const void *random_residual(int64_t n, hn_int8_to to) {
+    return to == HN_INT8_TO_F32 ? (const void *)kern_floats(n) : kern_hostile_bytes(n);
+}
+
 static void check_int8_result(int rows, int64_t cols, hn_int8_to to, bool has_residual) {
     int64_t col = kern_between(0, 40), width = (cols + MOST_ELEMS - 1) / MOST_ELEMS * MOST_ELEMS;
     size_t elem_bytes = to == HN_INT8_TO_BYTES ? 1 : 4;
@@ -66,7 +70,7 @@ static void check_int8_result(int rows, int64_t cols, hn_int8_to to, bool has_re
                        .row_sums = (uint32_t *)random_words(rows),
                        .row_zeros = (uint32_t *)random_words(rows),
                        .y_row = cols + kern_between(0, 3),
-                       .residual = has_residual ? kern_bytes(rows * (col + width)) : NULL};
+                       .residual = has_residual ? random_residual(rows * (col + width), to) : NULL};
     size_t n_bytes = (size_t)((rows - 1) * t.y_row + cols) * elem_bytes;
     void *plain = kern_bytes((int64_t)n_bytes);
     if (has_residual)
@@ -86,7 +90,7 @@ void kern_test_int8_result(void) {
     for (int64_t cols = 1; cols < 70; cols++)
         for (int i = 0; i < 4; i++) {
             check_int8_result((int)kern_between(1, 14), cols, HN_INT8_TO_I32, false);
-            check_int8_result((int)kern_between(1, 14), cols, HN_INT8_TO_F32, false);
+            check_int8_result((int)kern_between(1, 14), cols, HN_INT8_TO_F32, i & 1);
             check_int8_result((int)kern_between(1, 14), cols, HN_INT8_TO_BYTES, i & 1);
         }
 }

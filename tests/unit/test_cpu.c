@@ -100,8 +100,9 @@ static void test_no_cap_and_unknown_cap(void **state) {
 
 static void test_tiers_nest(void **state) {
     (void)state;
-    static const char *const x86[] = {"scalar", "sse2",       "sse4.1",     "avx",        "avx2",
-                                      "avx512", "avx512vnni", "avx512bf16", "avx512fp16", "amx"};
+    static const char *const x86[] = {"scalar",     "sse2",       "sse4.1",     "avx",
+                                      "avx2",       "avx512",     "avx512vbmi", "avx512vnni",
+                                      "avx512bf16", "avx512fp16", "amx"};
     static const char *const arm[] = {"scalar", "neon", "fp16", "dotprod", "i8mm", "bf16", "sve"};
     for (size_t i = 1; i < HN_COUNT(x86); i++) {
         assert_true((hn_cpu_tier_mask(x86[i - 1]) & ~hn_cpu_tier_mask(x86[i])) == 0);

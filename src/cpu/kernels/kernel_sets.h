@@ -16,6 +16,7 @@
 #include "cpu/kernels/gemm_int8/int8_result.h"
 #include "cpu/kernels/overlap/overlap.h"
 #include "cpu/kernels/pool/pool_nhwc_int.h"
+#include "cpu/kernels/quantize/byte_lookup.h"
 #include "cpu/kernels/quantize/byte_pairs.h"
 #include "cpu/kernels/quantize/quantize.h"
 #include "cpu/kernels/rnn/rnn_cells.h"

@@ -1,8 +1,9 @@
 /* hone.ByteTable: bytes by a table of 256. */
+#include "cpu/kernels/quantize/byte_lookup.h"
 #include "cpu/lower/lower.h"
 #include "cpu/ops_cpu.h"
 
-#define BYTES_PER_TASK 16384
+#define LOOKUPS_PER_TASK 65536
 
 typedef struct table_job {
     uint64_t n;
@@ -12,12 +13,11 @@ typedef struct table_job {
 
 static void look_up_range(void *ctx, int64_t begin, int64_t end) {
     const table_job *job = ctx;
-    for (int64_t i = begin; i < end; i++)
-        job->y[i] = job->table[job->x[i]];
+    hn_byte_lookup_find()((uint64_t)(end - begin), job->x + begin, job->table, job->y + begin);
 }
 
 static void look_up_bytes(hn_pool *pool, table_job *job) {
-    hn_pool_for(pool, (int64_t)job->n, BYTES_PER_TASK, look_up_range, job);
+    hn_pool_for(pool, (int64_t)job->n, LOOKUPS_PER_TASK, look_up_range, job);
 }
 
 static hone_status eval_byte_table(hn_eval *c) {

@@ -52,6 +52,10 @@ const float *hn_packed_weights(const hn_eval *c);
 /* The same for channels last, as the chosen method needs it. */
 hone_status hn_prepare_filters_nhwc(hn_eval *c, void **state);
 void hn_release_filters_nhwc(const hn_op *op, void *state);
+/* The constant filters of a channels-last convolution of 8-bit integers, which are argument 3, or
+ * argument 1. Released by hn_release_weights. */
+hone_status hn_prepare_int8_filters_arg3(hn_eval *c, void **state);
+hone_status hn_prepare_int8_filters_arg1(hn_eval *c, void **state);
 /* For each convolution of a chain. */
 hone_status hn_prepare_chain(hn_eval *c, void **state);
 void hn_release_chain(const hn_op *op, void *state);

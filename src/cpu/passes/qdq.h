@@ -47,6 +47,7 @@ hone_status hn_qdq_matmul(hn_rule *r);
 hone_status hn_qdq_matmul_bias(hn_rule *r);
 hone_status hn_qdq_gemm(hn_rule *r);
 hone_status hn_qdq_binary(hn_rule *r);
+hone_status hn_qdq_softmax(hn_rule *r);
 hone_status hn_qdq_concat(hn_rule *r);
 hone_status hn_qdq_pool(hn_rule *r);
 hone_status hn_qdq_dynamic_conv(hn_rule *r);

@@ -22,6 +22,23 @@ hone_status hn_qdq_binary(hn_rule *r) {
     return HONE_OK;
 }
 
+/* ---- Softmax --------------------------------------------------------------------------------- */
+
+/* Of floats: it has a fast loop, and rounding is left to QuantizeLinear. */
+hone_status hn_qdq_softmax(hn_rule *r) {
+    hn_id x = hn_in(r, r->root, 0);
+    if (hn_node_i(r, r->root, "opset", 13) < 13 || hn_rule_opset(r) < 13)
+        return HONE_OK;
+    hn_id real = hn_make1(r, "DequantizeLinear",
+                          HN_VALUES(x, hn_in(r, r->root, 1), hn_in(r, r->root, 2)), HN_NO_ATTRS);
+    hn_id soft = hn_make1(r, "Softmax", HN_VALUES(real),
+                          HN_ATTRS(hn_new_i(r, "axis", hn_node_i(r, r->root, "axis", -1))));
+    hn_rule_replace(r, hn_make1(r, "QuantizeLinear",
+                                HN_VALUES(soft, hn_in(r, r->root, 3), hn_in(r, r->root, 4)),
+                                HN_NO_ATTRS));
+    return HONE_OK;
+}
+
 /* ---- Concat ---------------------------------------------------------------------------------- */
 
 hone_status hn_qdq_concat(hn_rule *r) {

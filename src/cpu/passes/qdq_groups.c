@@ -6,14 +6,18 @@
   "DepthToSpace|Expand|Flatten|Gather|GatherElements|Identity|MaxPool|Pad|Reshape|Resize|" \
   "Slice|SpaceToDepth|Squeeze|Tile|Transpose|Unsqueeze"
 
+#define MOST_ROUNDS 8
+
 hone_status hn_pass_qdq_groups(hn_pass *p) {
-    static const hn_rule_row rules[] = {
+    static const hn_rule_row moves[] = {
         {"constant", "QuantizeLinear(#x, #scale, ...)", hn_qdq_constant, true, NULL},
         {"cancel", "QuantizeLinear(DequantizeLinear, ...)", hn_qdq_cancel, true, NULL},
         {"move", BYTE_MOVING_OPS "(DequantizeLinear, ...)", hn_qdq_move, true, NULL},
         {"split", "Split(DequantizeLinear, ...)", hn_qdq_split, true, NULL},
         {"quantize-first", "QuantizeLinear(" BYTE_MOVING_OPS ":moved, ...)", hn_qdq_quantize_first,
          false, NULL},
+    };
+    static const hn_rule_row groups[] = {
         {"conv", "Conv(DequantizeLinear, DequantizeLinear, ...)", hn_qdq_conv, true, NULL},
         {"fused-conv", "ms.FusedConv(DequantizeLinear, DequantizeLinear, ...)", hn_qdq_conv, true,
          NULL},
@@ -30,6 +34,7 @@ hone_status hn_pass_qdq_groups(hn_pass *p) {
         {"join-tables", "hone.ByteTable(hone.ByteTable:inner, #table)", hn_qdq_join_tables, false,
          NULL},
         {"binary", "QuantizeLinear(Add|Mul:y, ...)", hn_qdq_binary, false, NULL},
+        {"softmax", "ms.QLinearSoftmax", hn_qdq_softmax, true, NULL},
         {"concat", "QuantizeLinear(Concat:y, ...)", hn_qdq_concat, false, NULL},
         {"pool", "QuantizeLinear(AveragePool|GlobalAveragePool|ReduceMean:y, ...)", hn_qdq_pool,
          false, NULL},
@@ -38,5 +43,12 @@ hone_status hn_pass_qdq_groups(hn_pass *p) {
         {"dynamic-conv-bias", "Add(hone.DynamicConv:conv, #bias)", hn_qdq_dynamic_conv_bias, false,
          NULL},
     };
-    return hn_pass_rules(p, rules, HN_COUNT(rules));
+    /* First the moves: a QuantizeLinear that can be brought to a product is part of its group. */
+    for (uint32_t round = 0, before = UINT32_MAX; round < MOST_ROUNDS && p->n_rewrites != before;
+         round++) {
+        before = p->n_rewrites;
+        HN_TRY(hn_pass_rules(p, moves, HN_COUNT(moves)));
+        HN_TRY(hn_pass_rules(p, groups, HN_COUNT(groups)));
+    }
+    return HONE_OK;
 }

@@ -2,6 +2,8 @@
  * behind DequantizeLinear alone, works on bytes. */
 #include "cpu/passes/qdq.h"
 
+#define NOT_BYTES "its operands are not 8-bit integers with constant scales of float32"
+
 /* Data, scale and zero point of a quantized operand. */
 static void put_operand(hn_rule *r, const hn_dequantized *d, hn_id *in) {
     in[0] = d->x;
@@ -42,7 +44,7 @@ hone_status hn_qdq_conv(hn_rule *r) {
     bool fits, is_bad;
     if (!hn_dequantized_read(r, hn_in(r, r->root, 0), &x) ||
         !hn_dequantized_read(r, hn_in(r, r->root, 1), &w) || hn_in(r, r->root, 3) != HN_NONE)
-        return HONE_OK;
+        return hn_miss(r, NOT_BYTES);
     HN_TRY(check_filters(r, &x, &w, &fits));
     if (!fits)
         return HONE_OK;
@@ -87,7 +89,7 @@ hone_status hn_qdq_matmul(hn_rule *r) {
     hn_id in[8], made;
     if (!hn_dequantized_read(r, hn_in(r, r->root, 0), &a) ||
         !hn_dequantized_read(r, hn_in(r, r->root, 1), &b))
-        return HONE_OK;
+        return hn_miss(r, NOT_BYTES);
     if (a.axis >= 0 || !has_column_scales(r, &b, false))
         return hn_miss(r, "scales belong to neither a whole operand nor its columns");
     if (hn_rank_of(r, a.x) < 1 || hn_rank_of(r, b.x) < 2)
@@ -128,7 +130,7 @@ hone_status hn_qdq_gemm(hn_rule *r) {
     hn_id in[9], c = hn_in(r, r->root, 2);
     if (!hn_dequantized_read(r, hn_in(r, r->root, 0), &a) ||
         !hn_dequantized_read(r, hn_in(r, r->root, 1), &b))
-        return HONE_OK;
+        return hn_miss(r, NOT_BYTES);
     if (a.axis >= 0 || !has_column_scales(r, &b, is_transposed))
         return hn_miss(r, "scales belong to neither a whole operand nor its columns");
     if (hn_node_f(r, r->root, "alpha", 1) != 1 ||

@@ -83,14 +83,15 @@ static void finish_block(const conv_int8_task *task, int64_t line, int64_t at, i
     int64_t padded = f->group_panels * f->width, column = group * filters + first;
     int64_t pixel = task->image * f->positions + line * f->cols.out + at;
     const uint8_t *residual = result->residual.at;
+    int64_t of_residual = pixel * result->residual.row + column;
     block->rows = (int)rows;
     block->col = group * padded * (int64_t)(HN_INT8_COLUMN_BYTES / sizeof(int32_t)) + first;
     block->cols = HN_MIN(f->width, filters - first);
     block->y =
         (uint8_t *)run->job->y + (size_t)(pixel * run->job->y_step + column) * run->elem_bytes;
     block->y_row = run->job->y_step;
-    block->residual = residual ? residual + pixel * result->residual.row + column : NULL;
-    run->finish(result, block);
+    block->residual = residual ? residual + (size_t)of_residual * run->elem_bytes : NULL;
+    hn_int8_finish(run->finish, result, block);
 }
 
 static void sum_windows(const conv_int8_run *run, const hn_u8s8_tile *tile, int64_t rows,

@@ -26,7 +26,7 @@ typedef struct hn_conv_int8_job {
 #define HN_CONV_INT8_ALIGN 64
 
 /* Whether the sizes are possible, and the processor has instructions for it. */
-bool hn_conv_int8_fits(const hn_window *window, int64_t groups);
+bool hn_conv_int8_is_fast(const hn_window *window, int64_t groups);
 
 /* Filters w [filters, channels / groups, taps] as tiles read them; by window->kernel, dilation,
  * channels, filters, groups of the job. The sums of columns are part of it. */

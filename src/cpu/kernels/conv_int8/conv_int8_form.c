@@ -10,7 +10,7 @@ enum {
     TASK_WORK = 1 << 20 /* products of a task that is worth another thread */
 };
 
-bool hn_conv_int8_fits(const hn_window *window, int64_t groups) {
+bool hn_conv_int8_is_fast(const hn_window *window, int64_t groups) {
     return window->n_axes >= 1 && window->n_axes <= 2 && groups >= 1 &&
            hn_kernel_picked(HN_FAMILY_gemm_u8s8)->isa != HN_ISA_SCALAR;
 }

@@ -210,6 +210,7 @@ static void int8_tile(const int8_run *run, int64_t row0, int64_t rows, int64_t p
                          .sums = sums};
     size_t elem_bytes = job->result.to == HN_INT8_TO_BYTES ? 1 : sizeof(int32_t);
     const uint8_t *residual = job->result.residual.at;
+    int64_t of_residual = row0 * job->result.residual.row + j;
     hn_int8_block block = {.rows = (int)rows,
                            .col = j,
                            .cols = HN_MIN(width, job->n - j),
@@ -220,9 +221,9 @@ static void int8_tile(const int8_run *run, int64_t row0, int64_t rows, int64_t p
                            .y = (uint8_t *)job->c + (size_t)at * elem_bytes,
                            .y_row = job->c_row,
                            .residual =
-                               residual ? residual + row0 * job->result.residual.row + j : NULL};
+                               residual ? residual + (size_t)of_residual * elem_bytes : NULL};
     run->set->tiles[rows](&tile);
-    run->finish(&run->result, &block);
+    hn_int8_finish(run->finish, &run->result, &block);
 }
 
 static void int8_tiles(void *ctx, int64_t strip0, int64_t strip1, int64_t panel0, int64_t panel1) {

@@ -12,6 +12,15 @@ static float plain_limited(float v, float low, float high) {
     return high < v ? high : v;
 }
 
+static float plain_float(const hn_int8_result *s, const hn_int8_block *t, int r, int64_t j,
+                         float v) {
+    if (s->bias)
+        v += s->bias[t->col + j];
+    if (s->residual.at)
+        v += ((const float *)t->residual)[r * s->residual.row + j];
+    return plain_limited(v, s->low, s->high);
+}
+
 static uint8_t plain_byte(const hn_int8_result *s, const hn_int8_block *t, int r, int64_t j,
                           float v) {
     const hn_int8_residual *z = &s->residual;
@@ -40,11 +49,18 @@ void hn_int8_result__scalar(const hn_int8_result *s, const hn_int8_block *t) {
             }
             float v = (float)(int32_t)sum * s->scales[col];
             if (s->to == HN_INT8_TO_F32)
-                ((float *)t->y)[at] =
-                    plain_limited(s->bias ? v + s->bias[col] : v, s->low, s->high);
+                ((float *)t->y)[at] = plain_float(s, t, r, j, v);
             else
                 ((uint8_t *)t->y)[at] = plain_byte(s, t, r, j, v);
         }
+}
+
+void hn_int8_finish(hn_int8_result_fn *kernel, const hn_int8_result *s, const hn_int8_block *t) {
+    kernel(s, t);
+    for (int r = 0; s->unary && r < t->rows; r++) {
+        float *y = (float *)t->y + r * t->y_row;
+        s->unary(y, y, (uint64_t)t->cols, s->a, s->b);
+    }
 }
 
 #define SIMD_TEMPLATE "cpu/kernels/gemm_int8/int8_result_tmpl.h"

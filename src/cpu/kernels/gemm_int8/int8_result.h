@@ -3,7 +3,7 @@
  *
  *   sum    = sums[r, j] + add[j] - row_sums[r] * zeros[j] + row_zeros[r] * terms[j], modulo 2^32
  *   I32:     sum
- *   F32:     sum * scales[j] + bias[j], between low and high; NaN stays NaN
+ *   F32:     unary(sum * scales[j] + bias[j] + residual[r, j], between low and high); NaN stays NaN
  *   bytes:   q = sum * scales[j], between low and high, rounded to the nearest (ties to even)
  *            q + zero, or with a residual z:
  *            q * of_result + (z - residual_zero) * of_residual, between sum_low and sum_high,
@@ -11,14 +11,15 @@
 #ifndef HN_INT8_RESULT_H
 #define HN_INT8_RESULT_H
 
-#include "base/base.h"
+#include "cpu/kernels/kernel.h"
 
 typedef enum hn_int8_to { HN_INT8_TO_I32, HN_INT8_TO_F32, HN_INT8_TO_BYTES } hn_int8_to;
 
-/* A second operand of bytes that is added to the quantized result. */
+/* A second operand that is added to the result: floats to floats, bytes to bytes. */
 typedef struct hn_int8_residual {
     const void *at; /* NULL: none */
     int64_t row;    /* stride */
+    /* Of bytes. */
     bool is_signed;
     float zero, of_residual, of_result, low, high;
     int32_t sum_zero;
@@ -32,6 +33,8 @@ typedef struct hn_int8_result {
     const float *scales, *bias;    /* bias NULL: 0 */
     float low, high;               /* bytes: of q, so that q + zero is within the type */
     int32_t zero;
+    hn_unary_fn_f32 unary; /* of floats; NULL: none */
+    float a, b;            /* its parameters */
     hn_int8_residual residual;
 } hn_int8_result;
 
@@ -49,7 +52,10 @@ typedef struct hn_int8_block {
 
 typedef void hn_int8_result_fn(const hn_int8_result *result, const hn_int8_block *block);
 hn_int8_result_fn *hn_int8_result_find(void); /* the best for this processor */
-hn_int8_result_fn hn_int8_result__scalar;
+hn_int8_result_fn hn_int8_result__scalar;     /* kernels leave `unary` to hn_int8_finish */
+/* All of it, by a kernel. */
+void hn_int8_finish(hn_int8_result_fn *kernel, const hn_int8_result *result,
+                    const hn_int8_block *block);
 
 /* What the columns of a product add, from what is known of b, a and the result. */
 typedef struct hn_int8_columns {

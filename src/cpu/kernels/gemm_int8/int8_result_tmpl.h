@@ -49,10 +49,13 @@ V_INLINE void V_NAME(int8_to_i32)(const hn_int8_result *s, const hn_int8_block *
 
 V_INLINE void V_NAME(int8_to_f32)(const hn_int8_result *s, const hn_int8_block *t) {
     V low = V_SET1(s->low), high = V_SET1(s->high);
-    V_INT8_EACH(float, V_INT8_SCALES(); V bias = s->bias ? V_LOAD(s->bias + t->col + j) : V_ZERO(),
-                                        V scaled = V_MUL(V_OF_INT(sum), scale);
-                scaled = s->bias ? V_ADD(scaled, bias) : scaled;
-                V_STORE(y, V_NAME(int8_limited)(scaled, low, high)))
+    V_INT8_EACH(
+        float, V_INT8_SCALES(); V bias = s->bias ? V_LOAD(s->bias + t->col + j) : V_ZERO(),
+                                V scaled = V_MUL(V_OF_INT(sum), scale);
+        scaled = s->bias ? V_ADD(scaled, bias) : scaled; if (s->residual.at) {
+            const float *z = (const float *)t->residual + r * s->residual.row + j;
+            scaled = V_ADD(scaled, V_LOAD_SOME(z, V_FIRST(left)));
+        } V_STORE(y, V_NAME(int8_limited)(scaled, low, high)))
 }
 
 V_INLINE void V_NAME(int8_to_bytes)(const hn_int8_result *s, const hn_int8_block *t) {
