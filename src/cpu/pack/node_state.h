@@ -41,6 +41,9 @@ hn_packed_side hn_packed_right_side(const hn_eval *c);
 hone_status hn_prepare_int8_arg1(hn_eval *c, void **state);
 hone_status hn_prepare_int8_arg3(hn_eval *c, void **state);
 const void *hn_packed_int8(const hn_eval *c); /* that, or filters; NULL: not packed */
+/* The constant weights of DynamicQuantizeLSTM as hn_widen_gates makes them, of inputs, then of
+ * states: hn_packed_weights. Released by hn_release_weights. */
+hone_status hn_prepare_wide_gates(hn_eval *c, void **state);
 /* The constant weights of a recurrent layer of floats with the usual activations. */
 hone_status hn_prepare_recurrent(hn_eval *c, void **state);
 /* The constant filters of a float convolution (with attribute group). */
