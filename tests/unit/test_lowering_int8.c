@@ -140,11 +140,41 @@ static void packed_sides_are_evaluated(void **state) {
     }
 }
 
+/* A constant of n int8, as text. */
+static int put_bytes(char *text, int bytes, int at, const char *type_and_name, int n) {
+    at += snprintf(text + at, (size_t)(bytes - at), "%s = {", type_and_name);
+    for (int i = 0; i < n; i++)
+        at += snprintf(text + at, (size_t)(bytes - at), "%s%d", i ? "," : "", i * 7 % 255 - 127);
+    return at + snprintf(text + at, (size_t)(bytes - at), "}, ");
+}
+
+/* Operators that are evaluated with weights that were made ready once. */
+static void weights_of_layers_are_kept(void **state) {
+    (void)state;
+    enum { BYTES = 32768 };
+    char *text = test_malloc(BYTES);
+    int at = snprintf(text, BYTES, HEAD "g (uint8[1,3,32] x, float[48] c) => (float[] y) <");
+    at = put_bytes(text, BYTES, at, "int8[32,48] w", 32 * 48);
+    snprintf(text + at, (size_t)(BYTES - at),
+             "float s = {0.01}, float t = {0.02}, uint8 z = {120}, int8 v = {3}> { y = " MS
+             "QAttention <num_heads = 2> (x, w, c, s, t, , z, v) }");
+    expect_lowered_case(&(lowered_case){.text = text, .lowered = "", .is_tame = true});
+    at = snprintf(text, BYTES, HEAD "g (float[3,2,16] x) => (float[] y) <");
+    at = put_bytes(text, BYTES, at, "int8[1,16,64] w", 16 * 64);
+    at = put_bytes(text, BYTES, at, "int8[1,16,64] r", 16 * 64);
+    snprintf(text + at, (size_t)(BYTES - at),
+             "float[1] s = {0.01}, float[1] t = {0.02}, int8[1] z = {0}> { y = " MS
+             "DynamicQuantizeLSTM <hidden_size = 16> (x, w, r, , , , , , s, z, t, z) }");
+    expect_lowered_case(&(lowered_case){.text = text, .lowered = "", .is_tame = true});
+    test_free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(matmul_integer_is_lowered),
                                        cmocka_unit_test(products_of_floats_are_lowered),
                                        cmocka_unit_test(requantized_products_are_lowered),
                                        cmocka_unit_test(packed_sides_are_lowered),
-                                       cmocka_unit_test(packed_sides_are_evaluated)};
+                                       cmocka_unit_test(packed_sides_are_evaluated),
+                                       cmocka_unit_test(weights_of_layers_are_kept)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,15 @@ static const steady_case steady_cases[] = {
           "  q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Clip (d) }",
      2,
      {3, 4, 0, 0}},
+    {"products of bytes",
+     HEAD "g (float[n,4] x) => (float[n,3] y) <int8[4,3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "
+          "12}, float s = {0.5}, int8 z = {1}, uint8 q = {3}, float[3] c = {1, 2, 3}> {\n"
+          "  a, t, u = DynamicQuantizeLinear (x) b = MatMulInteger (a, w, u, z)\n"
+          "  d = Cast <to = 1> (b) e = QLinearMatMul (a, s, q, w, s, z, s, q)\n"
+          "  f = DequantizeLinear (e, s, q) h = Add (d, f)\n"
+          "  i = com.microsoft.DynamicQuantizeMatMul (x, w, s, z, c) y = Add (h, i) }",
+     2,
+     {3, 4, 0, 0}},
 };
 
 #ifdef HONE_COUNT_DECISIONS

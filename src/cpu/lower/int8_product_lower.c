@@ -330,3 +330,9 @@ INT8_LOWERING(qlinear_matmul, hn_prepare_int8_arg3, .a_scale = 1, .a_zero = 2, .
 INT8_LOWERING(qgemm, hn_prepare_int8_arg3, .a_scale = 1, .a_zero = 2, .b = 3, .b_scale = 4,
               .b_zero = 5, .int_bias = 6, .y_scale = 7, .y_zero = 8)
 #undef INT8_LOWERING
+
+/* These are evaluated, with weights that were packed or widened before. */
+const hn_lowering hn_lower_qattention[1] = {
+    {.prepare = hn_prepare_int8_arg1, .release = hn_release_weights}};
+const hn_lowering hn_lower_dynamic_quantize_lstm[1] = {
+    {.prepare = hn_prepare_wide_gates, .release = hn_release_weights}};

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "cpu/kernels/kernel.h"
+#include "ops/eval/product.h"
 
 typedef struct packed_args {
     uint32_t mask, past, bias, past_length;
@@ -107,14 +108,12 @@ static hone_status turn_packed(hn_eval *c, const hn_attention_parts *p) {
     return HONE_OK;
 }
 
-static hone_status run_packed_attention(hn_eval *c, const packed_args *args, const float *x,
-                                        const float *w) {
+/* qkv: the projected input. */
+static hone_status run_packed_attention(hn_eval *c, const packed_args *args, const int64_t *widths,
+                                        float *qkv) {
     const hn_array *input = hn_arg(c, 0);
     int64_t n_heads = hn_attr_i(hn_eval_node(c), "num_heads", 1), n_rows = input->dims[1],
-            width = hn_arg(c, 1)->dims[1], widths[3];
-    float *qkv;
-    HN_TRY(read_widths(c, n_heads, widths));
-    HN_TRY(project_rows(c, input, x, w, width, &qkv));
+            width = hn_arg(c, 1)->dims[1];
     hn_attention_parts p = {.heads = {.batch = input->dims[0],
                                       .n_heads = n_heads,
                                       .n_kv_heads = n_heads,
@@ -135,29 +134,40 @@ static hone_status run_packed_attention(hn_eval *c, const packed_args *args, con
 
 static hone_status eval_ms_attention(hn_eval *c) {
     static const packed_args args = {.mask = 3, .past = 4, .bias = 5, .past_length = 6};
+    int64_t widths[3];
     const float *x, *w;
+    float *qkv;
+    HN_TRY(read_widths(c, hn_attr_i(hn_eval_node(c), "num_heads", 1), widths));
     HN_TRY_PTR(hn_arg_f32s(c, 0, &x) && hn_arg_f32s(c, 1, &w));
-    return run_packed_attention(c, &args, x, w);
+    HN_TRY(project_rows(c, hn_arg(c, 0), x, w, hn_arg(c, 1)->dims[1], &qkv));
+    return run_packed_attention(c, &args, widths, qkv);
 }
 const hn_impl hn_impl_ms_attention[1] = {{.eval = eval_ms_attention}};
 
-/* Scale and zero point of the weights stand for all of them, or for each column. */
-static hone_status dequantize_columns(hn_eval *c, uint32_t arg, uint32_t scale_arg,
-                                      uint32_t zero_arg, float **out) {
-    const hn_array *w = hn_arg(c, arg), *zero = hn_arg(c, zero_arg), *scale = hn_arg(c, scale_arg);
+/* Bytes times bytes; scale and zero point of the weights stand for all of them, or for each column.
+ */
+static hone_status project_bytes(hn_eval *c, float **out) {
+    const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, 1), *scale = hn_arg(c, 4),
+                   *zero = hn_arg(c, 7);
     uint64_t columns = (uint64_t)HN_MAX(w->dims[1], 1);
-    const float *scales, *zeros;
+    int64_t dims[3] = {x->dims[0], x->dims[1], w->dims[1]};
+    const float *scales, *bias;
+    hn_array sums;
+    float by_x = (float)hn_arg_f64_or(c, 3, 1);
     if (scale->n_elems != 1)
-        HN_TRY(hn_want_elems(c, scale_arg, columns));
+        HN_TRY(hn_want_elems(c, 4, columns));
     if (zero && zero->n_elems != 1)
-        HN_TRY(hn_want_elems(c, zero_arg, columns));
-    *out = hn_eval_scratch_n(c, w->n_elems, sizeof **out);
-    HN_TRY_PTR(*out && hn_arg_f32s(c, scale_arg, &scales) && hn_arg_f32s(c, zero_arg, &zeros));
-    hn_load_f32(w, 0, w->n_elems, *out);
-    for (uint64_t i = 0; i < w->n_elems; i++) {
+        HN_TRY(hn_want_elems(c, 7, columns));
+    HN_TRY(hn_want_elems(c, 6, 1));
+    HN_TRY(hn_scratch_array(c, HN_I32, 3, dims, &sums));
+    HN_TRY(hn_product_eval_int(c, &(hn_product){.a = x, .b = w}, hn_arg(c, 6), zero, &sums,
+                               sums.data));
+    *out = hn_eval_scratch_n(c, sums.n_elems, sizeof **out);
+    HN_TRY_PTR(*out && hn_arg_f32s(c, 4, &scales) && hn_arg_f32s(c, 2, &bias));
+    for (uint64_t i = 0; i < sums.n_elems; i++) {
         uint64_t k = i % columns;
-        float less = zeros ? zeros[zero->n_elems == 1 ? 0 : k] : 0;
-        (*out)[i] = ((*out)[i] - less) * scales[scale->n_elems == 1 ? 0 : k];
+        float by = by_x * scales[scale->n_elems == 1 ? 0 : k];
+        (*out)[i] = (float)((const int32_t *)sums.data)[i] * by + (bias ? bias[k] : 0);
     }
     return HONE_OK;
 }
@@ -165,11 +175,11 @@ static hone_status dequantize_columns(hn_eval *c, uint32_t arg, uint32_t scale_a
 static hone_status eval_qattention(hn_eval *c) {
     static const packed_args args = {
         .mask = 5, .past = 8, .bias = HN_NO_ARG, .past_length = HN_NO_ARG};
-    hn_array x;
-    float *w;
-    HN_TRY(hn_dequantize_array(c, hn_arg(c, 0), hn_affine_args(c, 3, 6), &x));
-    HN_TRY(dequantize_columns(c, 1, 4, 7, &w));
-    return run_packed_attention(c, &args, x.data, w);
+    int64_t widths[3];
+    float *qkv;
+    HN_TRY(read_widths(c, hn_attr_i(hn_eval_node(c), "num_heads", 1), widths));
+    HN_TRY(project_bytes(c, &qkv));
+    return run_packed_attention(c, &args, widths, qkv);
 }
 const hn_impl hn_impl_qattention[1] = {{.eval = eval_qattention}};
 

@@ -57,6 +57,9 @@ hone_status hn_channels_last(hn_eval *c, const hn_array *x, hn_array *y);
 hone_status hn_channels_first_like(hn_eval *c, const hn_array *y, hn_dtype dtype, int64_t *dims,
                                    hn_array *out);
 
+/* Weights [directions, in, gates] as floats [directions, gates, in]; scales and zero points stand
+ * per direction, or per direction and gate. */
+void hn_widen_gates(const hn_array *w, const hn_array *scale, const hn_array *zero, float *out);
 /* An LSTM whose states are rounded to bytes where they meet their weights. */
 hone_status hn_eval_coarse_lstm(hn_eval *c);
 

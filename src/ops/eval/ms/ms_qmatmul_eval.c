@@ -122,35 +122,54 @@ const hn_impl hn_impl_qgemm[1] = {{.eval = eval_qgemm}};
 
 /* ---- DynamicQuantizeLSTM --------------------------------------------------------------------- */
 
-/* Weights [directions, in, gates] as floats [directions, gates, in]; scales and zero points stand
- * per direction, or per direction and gate. */
-static hone_status widen_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, int64_t dims[3],
-                               hn_array *out) {
+/* Elements of gates gate0 .. gate0+n of a direction. */
+static void load_gates(const hn_array *a, uint64_t dirs, uint64_t gates, uint64_t dir,
+                       uint64_t gate0, uint64_t n, float *out) {
+    if (a->n_elems != dirs) {
+        hn_load_f32(a, dir * gates + gate0, n, out);
+        return;
+    }
+    hn_load_f32(a, dir, 1, out);
+    for (uint64_t i = 1; i < n; i++)
+        out[i] = out[0];
+}
+
+void hn_widen_gates(const hn_array *w, const hn_array *scale, const hn_array *zero, float *out) {
+    uint64_t dirs = (uint64_t)w->dims[0], in = (uint64_t)w->dims[1], gates = (uint64_t)w->dims[2];
+    float line[HN_TILE], scales[HN_TILE], zeros[HN_TILE];
+    for (uint64_t dir = 0; dir < dirs; dir++)
+        for (uint64_t gate0 = 0, n; gate0 < gates; gate0 += n) {
+            n = HN_MIN(HN_TILE, gates - gate0);
+            load_gates(scale, dirs, gates, dir, gate0, n, scales);
+            load_gates(zero, dirs, gates, dir, gate0, n, zeros);
+            for (uint64_t row = 0; row < in; row++) {
+                float *to = out + (dir * gates + gate0) * in + row;
+                hn_load_f32(w, (dir * in + row) * gates + gate0, n, line);
+                for (uint64_t i = 0; i < n; i++)
+                    to[i * in] = (line[i] - zeros[i]) * scales[i];
+            }
+        }
+}
+
+/* The weights as hn_widen_gates makes them, or as a preparation has made them. */
+static hone_status read_gates(hn_eval *c, uint32_t arg, uint32_t scale_arg, const float *made,
+                              int64_t dims[3], hn_array *out) {
     const hn_array *w = hn_arg(c, arg), *scale = hn_arg(c, scale_arg),
                    *zero = hn_arg(c, scale_arg + 1);
-    uint64_t dirs = (uint64_t)w->dims[0], in = (uint64_t)w->dims[1], gates = (uint64_t)w->dims[2];
-    const float *scales, *zeros;
+    uint64_t dirs = (uint64_t)w->dims[0], gates = (uint64_t)w->dims[2];
     if (scale->n_elems != dirs)
         HN_TRY(hn_want_elems(c, scale_arg, dirs * gates));
     if (zero->n_elems != dirs)
         HN_TRY(hn_want_elems(c, scale_arg + 1, dirs * gates));
-    HN_TRY_PTR(hn_arg_f32s(c, scale_arg, &scales) && hn_arg_f32s(c, scale_arg + 1, &zeros));
     dims[0] = w->dims[0];
     dims[1] = w->dims[2];
     dims[2] = w->dims[1];
-    HN_TRY(hn_scratch_array(c, HN_F32, 3, dims, out));
-    float *line = hn_eval_scratch_n(c, gates, sizeof *line);
-    HN_TRY_PTR(line);
-    for (uint64_t i = 0; i < dirs * in; i++) {
-        uint64_t dir = i / in, row = i % in;
-        float *to = (float *)out->data + dir * gates * in + row;
-        hn_load_f32(w, i * gates, gates, line);
-        for (uint64_t gate = 0; gate < gates; gate++) {
-            float z = zeros[zero->n_elems == dirs ? dir : dir * gates + gate];
-            to[gate * in] =
-                (line[gate] - z) * scales[scale->n_elems == dirs ? dir : dir * gates + gate];
-        }
-    }
+    *out = (hn_array){.dtype = HN_F32, .rank = 3, .n_elems = w->n_elems, .dims = dims};
+    out->data = (void *)(uintptr_t)made;
+    if (made)
+        return HONE_OK;
+    HN_TRY_PTR(out->data = hn_eval_scratch_n(c, out->n_elems, sizeof(float)));
+    hn_widen_gates(w, scale, zero, out->data);
     return HONE_OK;
 }
 
@@ -188,10 +207,13 @@ static hone_status eval_dynamic_quantize_lstm(hn_eval *c) {
     int64_t w_dims[3], r_dims[3];
     HN_TRY(want_lstm_sizes(c));
     HN_TRY(round_lstm_input(c, &x));
-    HN_TRY(widen_gates(c, 1, 8, w_dims, &w));
-    HN_TRY(widen_gates(c, 2, 10, r_dims, &r));
+    const float *made = hn_packed_weights(c);
+    HN_TRY(read_gates(c, 1, 8, made, w_dims, &w));
+    HN_TRY(read_gates(c, 2, 10, made ? made + w.n_elems : NULL, r_dims, &r));
     const hn_array *const args[8] = {&x,           &w,           &r,           hn_arg(c, 3),
                                      hn_arg(c, 4), hn_arg(c, 5), hn_arg(c, 6), hn_arg(c, 7)};
-    return hn_eval_with(c, hn_eval_coarse_lstm, 8, args);
+    hn_eval plain = *c; /* the weights are no state of an LSTM */
+    plain.is_prepared = false;
+    return hn_eval_with(&plain, hn_eval_coarse_lstm, 8, args);
 }
 const hn_impl hn_impl_dynamic_quantize_lstm[1] = {{.eval = eval_dynamic_quantize_lstm}};
