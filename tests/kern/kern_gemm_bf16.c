@@ -57,6 +57,51 @@ static void check_bf16(const bf16_case *t) {
     kern_release();
 }
 
+/* 1x1 convolutions, with pixels that are not contiguous and a residual, against floats. */
+static void check_bf16_conv(int64_t channels, int64_t filters, int64_t gap) {
+    kern_conv_case t = {.n_axes = 2,
+                        .in = {5, 7},
+                        .kernel = {1, 1},
+                        .stride = {1, 1},
+                        .dilation = {1, 1},
+                        .batch = 2,
+                        .channels = channels,
+                        .filters = filters,
+                        .groups = 1};
+    hn_window window = kern_window(&t);
+    int64_t pixels = t.batch * window.out_elems;
+    hn_conv_nhwc_job job = {.window = &window,
+                            .batch = t.batch,
+                            .channels = channels,
+                            .filters = filters,
+                            .groups = 1,
+                            .x = kern_floats(pixels * (channels + gap)),
+                            .w = kern_floats(filters * channels),
+                            .method = HN_CONV_NHWC_BF16,
+                            .y = kern_floats(pixels * (filters + gap)),
+                            .epilogue = {.residual = kern_floats(pixels * filters)},
+                            .x_step = channels + gap,
+                            .y_step = filters + gap};
+    KERN_CHECK(hn_conv_nhwc_fits(&job, HN_CONV_NHWC_BF16), "%d channels", (int)channels);
+    float *packed = kern_floats(hn_conv_nhwc_packed_elems(&job));
+    hn_conv_nhwc_pack(&job, packed);
+    job.packed_w = packed;
+    hn_conv_nhwc_f32(kern_pool(1), &job);
+    for (int64_t at = 0; at < pixels * filters; at++) {
+        int64_t i = at / filters, j = at % filters;
+        double sum = (double)job.epilogue.residual[at], size = fabs(sum);
+        for (int64_t c = 0; c < channels; c++) {
+            double product = (double)job.x[i * job.x_step + c] * (double)job.w[j * channels + c];
+            sum += product;
+            size += fabs(product);
+        }
+        KERN_CHECK(fabs((double)job.y[i * job.y_step + j] - sum) <= size * 0x1.1p-7,
+                   "%d channels, %d filters: %g, not %g", (int)channels, (int)filters,
+                   (double)job.y[i * job.y_step + j], sum);
+    }
+    kern_release();
+}
+
 void kern_test_gemm_bf16(void) {
     static const int64_t sizes[][3] = {{1, 1, 1},     {1, 300, 64},  {2, 33, 7},
                                        {14, 32, 64},  {15, 31, 3},   {13, 65, 130},
@@ -71,4 +116,6 @@ void kern_test_gemm_bf16(void) {
                                     .trans_a = form & 1,
                                     .trans_b = form & 2,
                                     .has_epilogue = form & 4});
+    check_bf16_conv(32, 32, 0);
+    check_bf16_conv(67, 45, 3);
 }
