@@ -15,9 +15,9 @@ typedef struct run_options {
     cli_input_options input;
     cli_list outputs; /* NAME=FILE */
     cli_dataset_options data;
-    const char *folder, *format, *labels, *manifest, *level, *cache, *kernels, *weights;
+    const char *folder, *format, *labels, *manifest, *level, *cache, *kernels, *weights, *compute;
     hone_level parsed_level;
-    hone_precision parsed_weights;
+    hone_precision parsed_weights, parsed_compute;
     uint64_t repeat, threads, top, jobs, memory, seed;
     double timeout;
     cli_list providers;
@@ -52,6 +52,8 @@ static const cli_option run_option_table[] = {
      "use the kernels that `hone tune` selected"},
     {"weights", 0, CLI_TEXT, offsetof(run_options, weights), "float16|bfloat16",
      "keep weights of matrix products in half precision: less memory, faster for few rows"},
+    {"compute", 0, CLI_TEXT, offsetof(run_options, compute), "float32|bfloat16",
+     "multiply in this type where weights are constant, if the processor can; default float32"},
     {"memory", 'm', CLI_SIZE, offsetof(run_options, memory), "BYTES",
      "limit of the memory for intermediate values"},
     {"seed", 0, CLI_SIZE, offsetof(run_options, seed), "N",
@@ -138,6 +140,7 @@ static bool open_run(run_state *s, const char *path) {
     options.cache_dir = s->o->cache;
     options.kernel_choices = s->o->kernels;
     options.weights = s->o->parsed_weights;
+    options.compute = s->o->parsed_compute;
     options.memory_limit_bytes = s->o->memory;
     options.n_providers = (uint32_t)s->o->providers.n;
     options.providers = (const char *const *)s->o->providers.at;
@@ -360,7 +363,8 @@ static int run_run(const cli_command *self, int argc, char **argv) {
     if (status == EXIT_OK &&
         (cli_parse_level(o.level, &o.parsed_level) != EXIT_OK ||
          check_format(o.format) != EXIT_OK || check_dataset(&o) != EXIT_OK ||
-         cli_parse_precision("--weights", o.weights, &o.parsed_weights) != EXIT_OK))
+         cli_parse_precision("--weights", o.weights, &o.parsed_weights) != EXIT_OK ||
+         cli_parse_precision("--compute", o.compute, &o.parsed_compute) != EXIT_OK))
         status = EXIT_USAGE;
     if (status == EXIT_OK)
         status = o.test ? run_tests(&arguments, &o) : run_model(arguments.at[0], &o);

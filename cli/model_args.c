@@ -100,6 +100,7 @@ int cli_parse_precision(const char *option, const char *text, hone_precision *pr
         const char *name;
         hone_precision precision;
     } names[] = {{"float", HONE_PRECISION_KEEP},
+                 {"float32", HONE_PRECISION_KEEP},
                  {"float16", HONE_PRECISION_FLOAT16},
                  {"bfloat16", HONE_PRECISION_BFLOAT16}};
     for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)

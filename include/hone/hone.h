@@ -747,6 +747,10 @@ typedef struct hone_session_options {
      * a session draws the same numbers each time, the second one others. 0: new ones in every run
      * of every process. */
     uint64_t seed;
+    /* What float matrix products and 1x1 convolutions with constant weights multiply: bfloat16
+     * rounds both operands to 8 bits and adds up in float, about twice as fast where the processor
+     * has instructions for it; where it has none, creating the session fails. Default: float. */
+    hone_precision compute;
 } hone_session_options;
 HONE_API void hone_session_options_init(hone_session_options *options);
 /* The model is not changed and must outlive the session. Free dimensions stay free unless the

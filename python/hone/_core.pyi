@@ -124,6 +124,7 @@ class Session:
         cache_dir: Optional[str],
         kernel_choices: Optional[str],
         weights: int,
+        compute: int,
         seed: int,
     ) -> Session: ...
     def notes(self) -> Tuple[str, str]: ...

@@ -67,6 +67,7 @@ CACHE_FOLDER = "hone.cache_dir"  # ours: packed weights for this processor
 KERNEL_CHOICES = "hone.kernel_choices"  # ours: a file of `hone tune --kernels`
 COPY_FILES = "hone.copy_files"  # ours: "1" reads the model's files into memory, so that they may change
 WEIGHTS = "hone.weights"  # ours: the type that weights of matrix products are kept in
+COMPUTE = "hone.compute"  # ours: the type that products with constant weights multiply
 NO_FALLBACK = "session.disable_cpu_ep_fallback"  # a provider that is missing is an error
 SEED = "hone.seed"  # ours: of operators that draw random numbers and have no seed
 
@@ -83,6 +84,7 @@ _HONOURED = {
     KERNEL_CHOICES,
     COPY_FILES,
     WEIGHTS,
+    COMPUTE,
     SEED,
     "session.use_deterministic_compute",  # runs always are deterministic
     NO_FALLBACK,

@@ -32,6 +32,7 @@ ModelSource = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, "Mode
 
 _LEVELS = {0: 0, 1: 1, 2: 2, 3: 99, 99: 99}  # the library's number of each level
 _WEIGHTS = {"float": 0, "float16": 1, "bfloat16": 2}
+_COMPUTE = {"float32": 0, "float16": 1, "bfloat16": 2}
 _TARGET_ONNX, _TARGET_ONNXRUNTIME = 0, 1
 _EXTERNAL_KEEP, _EXTERNAL_ALWAYS = 0, 2
 
@@ -177,6 +178,9 @@ class InferenceSession:
         weights = _WEIGHTS.get(options._entry(_options.WEIGHTS) or "float")
         if weights is None:
             raise InvalidArgument(f"{_options.WEIGHTS} is float, float16 or bfloat16")
+        compute = _COMPUTE.get(options._entry(_options.COMPUTE) or "float32")
+        if compute is None:
+            raise InvalidArgument(f"{_options.COMPUTE} is float32, float16 or bfloat16")
         self._path = os.path.abspath(path_or_bytes) if isinstance(path_or_bytes, (str, os.PathLike)) else None
         self._model = _own_model(path_or_bytes, options)
         loaded = time.monotonic_ns()
@@ -192,6 +196,7 @@ class InferenceSession:
             options._entry(_options.CACHE_FOLDER),
             options._entry(_options.KERNEL_CHOICES),
             weights,
+            compute,
             int(options._entry(_options.SEED) or _options.default_seed),
         )
         *notes, model_note = self._core.notes()

@@ -104,19 +104,20 @@ static int open_session(session_object *self, PyObject *model, const hone_sessio
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"model",     "level",        "n_threads", "keep_denormals",
                             "max_plans", "memory_limit", "cache_dir", "kernel_choices",
-                            "weights",   "seed",         NULL};
+                            "weights",   "compute",      "seed",      NULL};
     PyObject *model;
-    int level, keep_denormals, weights;
+    int level, keep_denormals, weights, compute;
     unsigned long long memory_limit, seed;
     hone_session_options o;
     hone_session_options_init(&o);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!iipIKzziK:Session", names, hnpy_model_type,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!iipIKzziiK:Session", names, hnpy_model_type,
                                      &model, &level, &o.n_threads, &keep_denormals, &o.max_plans,
                                      &memory_limit, &o.cache_dir, &o.kernel_choices, &weights,
-                                     &seed))
+                                     &compute, &seed))
         return NULL;
     o.level = (hone_level)level;
     o.weights = (hone_precision)weights;
+    o.compute = (hone_precision)compute;
     o.keep_denormals = keep_denormals;
     o.memory_limit_bytes = memory_limit;
     o.seed = seed;

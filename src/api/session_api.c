@@ -1,5 +1,6 @@
 /* hone.h: sessions. */
 #include "api/session_options.h"
+#include "cpu/kernels/kernel.h"
 #include "run/session.h"
 
 static hn_session *session_of(const hone_session *s) {
@@ -18,12 +19,27 @@ void hone_run_options_init(hone_run_options *options) {
     *options = (hone_run_options){.size = sizeof *options};
 }
 
+/* Nothing that was asked for is computed in another precision in silence. */
+static hone_status check_compute(hone_precision compute, hone_error *error) {
+    if (compute > HONE_PRECISION_BFLOAT16)
+        return hn_fail(error, HONE_E_ARGUMENT, "%d is not a precision to compute in", (int)compute);
+    if (compute == HONE_PRECISION_FLOAT16)
+        return hn_fail(error, HONE_E_UNSUPPORTED,
+                       "no kernel computes in float16; use bfloat16 or float32");
+    if (compute == HONE_PRECISION_BFLOAT16 && !hn_gemm_has_bf16())
+        return hn_fail(error, HONE_E_UNSUPPORTED,
+                       "this processor has no instructions for bfloat16 (AVX512-BF16), or HONE_CPU "
+                       "does not admit them; use float32");
+    return HONE_OK;
+}
+
 /* An unknown provider is an error even when no node needs it. */
 static hone_status check_session_options(const hone_session_options *o, hone_error *error) {
     const hn_provider *provider;
     HN_TRY(hn_api_check_level(o->level, error));
     if (o->weights > HONE_PRECISION_BFLOAT16)
         return hn_fail(error, HONE_E_ARGUMENT, "%d is not a precision of weights", (int)o->weights);
+    HN_TRY(check_compute(o->compute, error));
     if (o->n_threads < 0)
         return hn_fail(error, HONE_E_ARGUMENT,
                        "a session cannot have %d threads; 0 means all processors", o->n_threads);
@@ -53,7 +69,9 @@ hn_program_options hn_api_program_options(const hone_session_options *o) {
                                 .dims = o->dims,
                                 .n_providers = o->n_providers,
                                 .providers = o->providers,
-                                .stored = stored[o->weights]};
+                                .stored = o->compute == HONE_PRECISION_BFLOAT16
+                                              ? HN_STORED_BF16_PAIRS
+                                              : stored[o->weights]};
 }
 
 const char *hone_provider_name(uint32_t i) {

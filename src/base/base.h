@@ -224,6 +224,7 @@ typedef enum hn_blob_kind {
     HN_BLOB_RIGHT_SIDE_INT8 = 24, /* of a product of 8-bit integers */
     HN_BLOB_NBITS = 22,           /* weights of few bits */
     HN_BLOB_WIDE_GATES = 25,      /* of a recurrent layer, from 8-bit integers */
+    HN_BLOB_RIGHT_SIDE_BF16_PAIRS = 23,
     HN_BLOB_NHWC_TRANSPOSED = 32, /* of transposed convolutions */
     HN_BLOB_NHWC_PRODUCT = 33,
     HN_BLOB_NHWC_WINOGRAD = 34,

@@ -265,6 +265,14 @@ $ hone run digits.onnx --random 1 --weights int8
 hone: --weights is float16 or bfloat16, not 'int8'
 [2]
 
+What a processor cannot compute in is refused.
+
+$ HONE_CPU=avx2 hone run digits.onnx --random 1 --compute bfloat16
+hone: this processor has no instructions for bfloat16 (AVX512-BF16), or HONE_CPU does not admit them; use float32
+[1]
+$ hone run digits.onnx --random 1 --compute float32 | grep -c logits
+1
+
 A disk without room leaves no empty file, and no temporary one.
 
 $ mkdir full; (ulimit -f 0; trap '' XFSZ; hone run digits.onnx --random 1 --outputs full 2>&1 > /dev/null); ls -A full

@@ -86,7 +86,7 @@ static void check_set(const hn_gemm_set_f32 *set) {
         for (int64_t cols = 1; cols <= half; cols++)
             check_tile(set->narrow[rows], rows, half, cols, half, cols % 2, HN_STORED_F32);
     }
-    for (hn_stored as = 0; as < HN_N_STORED; as++)
+    for (hn_stored as = 0; as < HN_STORED_BF16_PAIRS; as++)
         for (const hn_gemm_wide_f32 *w = set->wide[as]; w->rows; w++)
             for (int form = 0; form < 8; form++)
                 check_tile(w->fn, w->rows, w->cols, w->cols, set->cols, form % 2, as);

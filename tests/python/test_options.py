@@ -194,6 +194,32 @@ def test_cache_and_kernel_choices(tmp_path):
         hone.InferenceSession(model, choices)
 
 
+def test_products_of_bfloat16():
+    """Within the rounding of both sides to 8 bits, or refused where the processor has no instructions for it."""
+    weights = np.random.default_rng(0).standard_normal((64, 48), dtype=np.float32)
+    x = np.random.default_rng(1).standard_normal((20, 64), dtype=np.float32)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "g",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [20, 64])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [20, 48])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
+    options = hone.SessionOptions()
+    options.add_session_config_entry("hone.compute", "bfloat16")
+    try:
+        (y,) = hone.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})
+    except Exception as error:
+        assert "no instructions for bfloat16" in str(error)
+        return
+    assert np.all(np.abs(y - x @ weights) <= (np.abs(x) @ np.abs(weights)) * 2.0**-6.9)
+    assert not np.array_equal(y, x @ weights)
+    options.add_session_config_entry("hone.compute", "int3")
+    with pytest.raises(Exception, match="float32, float16 or bfloat16"):
+        hone.InferenceSession(model.SerializeToString(), options)
+
+
 @pytest.mark.parametrize("weights, bits", [("float", 24), ("float16", 11), ("bfloat16", 8)])
 def test_weights_in_halves(weights, bits):
     model = ROOT / "examples" / "digits" / "digits.onnx"

@@ -87,6 +87,44 @@ static void other_precisions_are_refused(void **state) {
     hone_model *m = product_model("MatMul", 0);
     expect_failure(hone_session_create(m, &options, &session, &error), HONE_E_ARGUMENT,
                    "3 is not a precision of weights");
+    hone_session_options_init(&options);
+    options.compute = (hone_precision)3;
+    expect_failure(hone_session_create(m, &options, &session, &error), HONE_E_ARGUMENT,
+                   "3 is not a precision to compute in");
+    options.compute = HONE_PRECISION_FLOAT16;
+    expect_failure(hone_session_create(m, &options, &session, &error), HONE_E_UNSUPPORTED,
+                   "no kernel computes in float16; use bfloat16 or float32");
+    hone_model_free(m);
+}
+
+/* Both sides of a product are rounded, here to numbers that sums of floats keep. */
+static void products_of_bfloat16(void **state) {
+    (void)state;
+    hone_session_options options;
+    hone_session_options_init(&options);
+    options.compute = HONE_PRECISION_BFLOAT16;
+    hone_model *m = product_model("MatMul", 0.1f);
+    runner r = {0};
+    if (!hn_gemm_has_bf16()) {
+        expect_failure(hone_session_create(m, &options, &r.session, &error), HONE_E_UNSUPPORTED,
+                       "this processor has no instructions for bfloat16");
+        hone_model_free(m);
+        return;
+    }
+    expect_ok(hone_session_create(m, &options, &r.session, &error));
+    float row[ROWS];
+    for (int k = 0; k < ROWS; k++)
+        row[k] = k == 3 ? 1.2345f : 0;
+    hone_value *x = tensor_of(ELEM_FLOAT, row, DIMS(1, ROWS)), *y = result_of(&r, "x", x, "y");
+    hone_tensor_info info;
+    assert_true(hone_value_tensor(y, &info));
+    for (int j = 0; j < COLS; j++)
+        assert_true(((const float *)info.data)[j] ==
+                    hn_bf16_to_f32(hn_f32_to_bf16(1.2345f)) *
+                        hn_bf16_to_f32(hn_f32_to_bf16(weight_at(3 * COLS + j, 0.1f))));
+    hone_value_free(x);
+    hone_value_free(y);
+    hone_session_free(r.session);
     hone_model_free(m);
 }
 
@@ -95,6 +133,7 @@ int main(void) {
         cmocka_unit_test(weights_are_rounded_once),
         cmocka_unit_test(what_halves_do_not_have_stays),
         cmocka_unit_test(other_precisions_are_refused),
+        cmocka_unit_test(products_of_bfloat16),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }

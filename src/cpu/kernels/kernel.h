@@ -42,7 +42,13 @@ void hn_epilogue_activate_f32(const hn_epilogue_f32 *e, int64_t n_rows, int64_t 
 /* ---- matrix product -------------------------------------------------------------------------- */
 
 /* The type of the elements of a packed right side. Products are accumulated in floats anyway. */
-typedef enum hn_stored { HN_STORED_F32, HN_STORED_F16, HN_STORED_BF16, HN_N_STORED } hn_stored;
+typedef enum hn_stored {
+    HN_STORED_F32,
+    HN_STORED_F16,
+    HN_STORED_BF16,
+    HN_STORED_BF16_PAIRS, /* that are multiplied by a left side rounded to bfloat16, too */
+    HN_N_STORED
+} hn_stored;
 
 /* c[m, n] = a[m, k] * b[k, n], or c += with `add`. Strides count elements. The right side may be a
  * matrix that is never stored: `fill` then writes rows k0 .. k0+nk and columns j0 .. j0+nj of it,
@@ -87,6 +93,11 @@ int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k);
 void hn_gemm_pack_f32(const hn_gemm_job_f32 *job, float *out);
 /* The same number of elements in half precision. False: one of them is too large for it. */
 bool hn_gemm_pack_half_f32(const hn_gemm_job_f32 *job, hn_stored as, uint16_t *out);
+/* Whether this processor multiplies bfloat16; then a right side may be packed for it, into a buffer
+ * of so many floats. */
+bool hn_gemm_has_bf16(void);
+int64_t hn_gemm_packed_elems_bf16(int64_t n, int64_t k);
+void hn_gemm_pack_bf16(const hn_gemm_job_f32 *job, float *out);
 /* The same for a left side, of the a and sizes m, k of a job. */
 int64_t hn_gemm_packed_left_elems_f32(int64_t m, int64_t k);
 void hn_gemm_pack_left_f32(const hn_gemm_job_f32 *job, float *out);

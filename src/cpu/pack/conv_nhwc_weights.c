@@ -6,7 +6,8 @@
 
 static const hn_blob_kind filters_kinds[] = {[HN_CONV_NHWC_PRODUCT] = HN_BLOB_NHWC_PRODUCT,
                                              [HN_CONV_NHWC_WINOGRAD] = HN_BLOB_NHWC_WINOGRAD,
-                                             [HN_CONV_NHWC_DEPTHWISE] = HN_BLOB_NHWC_DEPTHWISE};
+                                             [HN_CONV_NHWC_DEPTHWISE] = HN_BLOB_NHWC_DEPTHWISE,
+                                             [HN_CONV_NHWC_BF16] = HN_BLOB_RIGHT_SIDE_BF16_PAIRS};
 
 typedef struct filters_nhwc {
     hn_conv_nhwc_method method;
@@ -64,11 +65,26 @@ static const hn_shape *output_shape(const hn_eval *c) {
     return t && t->kind == HN_TYPE_TENSOR && t->shape.rank >= 0 ? &t->shape : NULL;
 }
 
+/* Whether the session computes this one in bfloat16. Padding that a map of unknown size will have
+ * is looked for in the attribute. */
+static bool is_bf16_wanted(const hn_eval *c, const hn_conv_nhwc_job *job) {
+    const int64_t *pads;
+    uint32_t n = 0;
+    if (!c->consts || c->consts->stored != HN_STORED_BF16_PAIRS || !hn_bf16_nhwc_can(job))
+        return false;
+    if (hn_attr_ints(&c->node, "pads", &n, &pads))
+        for (uint32_t i = 0; i < n; i++)
+            if (pads[i] != 0)
+                return false;
+    return true;
+}
+
 /* By the sizes alone, or as it was measured where the map's sizes are known. */
 static hone_status choose_method(const hn_eval *c, hn_conv_nhwc_job *job) {
     hn_kernel_choices *measured = c->consts ? c->consts->choices : NULL;
-    job->method = hn_conv_nhwc_choose(job);
-    if (!measured || job->window->in_elems <= 0 || job->window->out_elems <= 0)
+    job->method = is_bf16_wanted(c, job) ? HN_CONV_NHWC_BF16 : hn_conv_nhwc_choose(job);
+    if (job->method == HN_CONV_NHWC_BF16 || !measured || job->window->in_elems <= 0 ||
+        job->window->out_elems <= 0)
         return HONE_OK;
     return hn_kernel_choices_ask(measured, c->node.id, hn_s(c->node.node->name), job);
 }

@@ -22,6 +22,8 @@ static hone_status fill_right_side(void *job, void *out) {
     const hn_gemm_job_f32 *g = job;
     if (g->packed_as == HN_STORED_F32)
         hn_gemm_pack_f32(g, out);
+    else if (g->packed_as == HN_STORED_BF16_PAIRS)
+        hn_gemm_pack_bf16(g, out);
     else if (!hn_gemm_pack_half_f32(g, g->packed_as, out))
         return HONE_E_UNSUPPORTED;
     return HONE_OK;
@@ -37,11 +39,14 @@ static bool is_one_matrix(const hn_array *b) {
 
 static const hn_blob_kind right_side_kinds[] = {[HN_STORED_F32] = HN_BLOB_RIGHT_SIDE,
                                                 [HN_STORED_F16] = HN_BLOB_RIGHT_SIDE_F16,
-                                                [HN_STORED_BF16] = HN_BLOB_RIGHT_SIDE_BF16};
+                                                [HN_STORED_BF16] = HN_BLOB_RIGHT_SIDE_BF16,
+                                                [HN_STORED_BF16_PAIRS] =
+                                                    HN_BLOB_RIGHT_SIDE_BF16_PAIRS};
 
 /* HONE_E_UNSUPPORTED: it has numbers that this type cannot hold. */
 static hone_status take_right_side(hn_eval *c, const hn_array *b, hn_stored as, void **state) {
     bool is_transposed = hn_attr_i(&c->node, "transB", 0) != 0;
+    bool is_pairs = as == HN_STORED_BF16_PAIRS;
     const int64_t *dims = b->dims + b->rank - 2;
     hn_gemm_job_f32 job = {.n = dims[!is_transposed],
                            .k = dims[is_transposed],
@@ -51,8 +56,9 @@ static hone_status take_right_side(hn_eval *c, const hn_array *b, hn_stored as, 
                            .packed_as = as};
     hn_weights_form form = {.kind = right_side_kinds[as],
                             .n_args = 1,
-                            .n_elems = hn_gemm_packed_elems_f32(job.n, job.k),
-                            .is_half = as != HN_STORED_F32,
+                            .n_elems = is_pairs ? hn_gemm_packed_elems_bf16(job.n, job.k)
+                                                : hn_gemm_packed_elems_f32(job.n, job.k),
+                            .is_half = as == HN_STORED_F16 || as == HN_STORED_BF16,
                             .sizes = {job.n, job.k, is_transposed},
                             .fill = fill_right_side,
                             .job = &job};

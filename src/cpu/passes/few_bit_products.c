@@ -20,7 +20,7 @@ static const hn_tensor *readable(const hn_rule *r, hn_id dq, uint32_t input) {
     return t && t->data && !hn_tensor_is_deferred(t) ? t : NULL;
 }
 
-static bool has_dims(const hn_tensor *t, bool is_transposed, int64_t rows, int64_t cols) {
+static bool is_matrix_of(const hn_tensor *t, bool is_transposed, int64_t rows, int64_t cols) {
     return t && t->rank == 2 && t->dims[is_transposed] == rows && t->dims[!is_transposed] == cols;
 }
 
@@ -45,9 +45,9 @@ static bool read_few_bits(const hn_rule *r, hn_id dq, bool is_transposed, few_bi
         return false;
     w->flip = is_signed ? 1u << (w->form.bits - 1) : 0;
     w->n_blocks = (w->form.k + w->form.block - 1) / w->form.block;
-    return has_dims(w->scales, is_transposed, w->n_blocks, w->form.n) &&
+    return is_matrix_of(w->scales, is_transposed, w->n_blocks, w->form.n) &&
            (hn_in(r, dq, 2) == HN_NONE ||
-            (has_dims(w->zeros, is_transposed, w->n_blocks, w->form.n) &&
+            (is_matrix_of(w->zeros, is_transposed, w->n_blocks, w->form.n) &&
              w->zeros->dtype == data->dtype));
 }
 

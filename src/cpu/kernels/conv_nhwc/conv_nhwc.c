@@ -39,6 +39,9 @@ static const conv_nhwc_way conv_nhwc_ways[] = {
     [HN_CONV_NHWC_DEPTHWISE] = {"depthwise", has_group_per_channel, hn_depthwise_nhwc_packed_elems,
                                 hn_depthwise_nhwc_pack, hn_depthwise_nhwc_f32,
                                 no_scratch_but_filters},
+    /* Without a name: choices that are measured do not have it, for it computes something else. */
+    [HN_CONV_NHWC_BF16] = {NULL, hn_bf16_nhwc_can, hn_bf16_nhwc_packed_elems, hn_bf16_nhwc_pack,
+                           hn_bf16_nhwc_f32, no_scratch_but_filters},
 };
 
 bool hn_conv_nhwc_fits(const hn_conv_nhwc_job *job, hn_conv_nhwc_method method) {

@@ -9,9 +9,10 @@
 #include "cpu/kernels/kernel.h"
 
 typedef enum hn_conv_nhwc_method {
-    HN_CONV_NHWC_PRODUCT,  /* windows times filters; any convolution */
-    HN_CONV_NHWC_WINOGRAD, /* where hn_winograd_can; needs packed_w */
-    HN_CONV_NHWC_DEPTHWISE /* one channel per group */
+    HN_CONV_NHWC_PRODUCT,   /* windows times filters; any convolution */
+    HN_CONV_NHWC_WINOGRAD,  /* where hn_winograd_can; needs packed_w */
+    HN_CONV_NHWC_DEPTHWISE, /* one channel per group */
+    HN_CONV_NHWC_BF16       /* where hn_bf16_nhwc_can, and only when asked for; needs packed_w */
 } hn_conv_nhwc_method;
 
 typedef struct hn_conv_nhwc_job {
@@ -71,5 +72,11 @@ void hn_winograd_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 int64_t hn_depthwise_nhwc_packed_elems(const hn_conv_nhwc_job *job);
 void hn_depthwise_nhwc_pack(const hn_conv_nhwc_job *job, float *out);
 void hn_depthwise_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
+
+/* 1x1 convolutions that may be computed in bfloat16. */
+bool hn_bf16_nhwc_can(const hn_conv_nhwc_job *job);
+int64_t hn_bf16_nhwc_packed_elems(const hn_conv_nhwc_job *job);
+void hn_bf16_nhwc_pack(const hn_conv_nhwc_job *job, float *out);
+void hn_bf16_nhwc_f32(hn_pool *pool, const hn_conv_nhwc_job *job);
 
 #endif /* HN_CONV_NHWC_H */

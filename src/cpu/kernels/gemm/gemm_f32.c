@@ -43,6 +43,8 @@ typedef struct gemm_task {
     right_form right;
     const hn_gemm_wide_f32 *wide; /* tiles of several panels */
     int64_t half_cols; /* columns of the least of those that reads half precision; 0: none does */
+    int64_t n_floats;  /* of a row of a, whose pairs of bfloat16 are the job's elements; 0: its
+                          elements are floats */
 } gemm_task;
 
 /* What a slice adds to a block of columns. */
@@ -160,6 +162,26 @@ static void lay_rows(const gemm_slice *s, gemm_left *left, float *room) {
     }
 }
 
+/* Rows of the left side in bfloat16, whose neighbours along k are pairs. */
+static void lay_pairs(const gemm_slice *s, gemm_left *left, float *room) {
+    const hn_gemm_job_f32 *g = s->task->job;
+    const hn_conversions *by = hn_conversions_find();
+    int64_t first = 2 * s->k0, n = HN_MIN(2 * s->nk, s->task->n_floats - first);
+    float line[2 * HN_GEMM_PACKED_DEPTH];
+    left->at = room;
+    left->row = s->nk + LEFT_GAP;
+    left->col = 1;
+    for (int64_t i = 0; i < left->rows; i++) {
+        const float *from = g->a + (left->row0 + i) * g->a_row + first * g->a_col;
+        uint16_t *to = (uint16_t *)(void *)(room + i * left->row);
+        for (int64_t k = 0; g->a_col != 1 && k < n; k++)
+            line[k] = from[k * g->a_col];
+        by->floats_to_bfloats((uint64_t)n, g->a_col == 1 ? from : line, to);
+        if (n < 2 * s->nk)
+            to[n] = 0;
+    }
+}
+
 /* Whether the rows of a tile would evict each other from the first cache. */
 static bool rows_collide(const hn_gemm_job_f32 *g) {
     int64_t past = g->a_row % PAGE_ELEMS;
@@ -173,7 +195,9 @@ static void tile_of_rows(gemm_slice *s, int64_t tile) {
     gemm_left left = {.row0 = hn_gemm_tile_row_f32(g->m, t->n_tiles, tile)};
     left.rows = hn_gemm_tile_row_f32(g->m, t->n_tiles, tile + 1) - left.row0;
     bool is_met_once = s->col1 - s->col0 <= t->set->cols;
-    if (g->packed_a) {
+    if (t->n_floats) {
+        lay_pairs(s, &left, room);
+    } else if (g->packed_a) {
         left.at = g->packed_a + left.row0 * g->k + s->k0 * left.rows;
         left.row = 1;
         left.col = left.rows;
@@ -332,7 +356,8 @@ static void cut_into_tasks(const gemm_task *t, int64_t *tile_grain, int64_t *col
 
 static right_form choose_right(const hn_gemm_job_f32 *g, int64_t n_tiles) {
     if (g->packed_b)
-        return g->packed_as == HN_STORED_F32 ? RIGHT_PACKED : RIGHT_HALF;
+        return g->packed_as == HN_STORED_F32 || g->packed_as == HN_STORED_BF16_PAIRS ? RIGHT_PACKED
+                                                                                     : RIGHT_HALF;
     bool lies_well = !g->fill && !g->panels && g->b_col == 1;
     return lies_well && (n_tiles <= FEW_TILES || g->b_row <= NEAR_ELEMS) ? RIGHT_AS_IS
                                                                          : RIGHT_FRESH;
@@ -372,13 +397,9 @@ static void gemm_plainly(hn_pool *pool, const hn_gemm_job_f32 *job) {
         job->after(job->after_ctx, 0, job->m, 0, job->n);
 }
 
-void hn_gemm_f32(hn_pool *pool, const hn_gemm_job_f32 *job) {
-    const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
-    if (!set || job->m <= 0 || job->n <= 0 || job->k <= 0) {
-        gemm_plainly(pool, job);
-        return;
-    }
-    gemm_task t = {.job = job, .set = set, .pool = pool};
+static void run_gemm(hn_pool *pool, const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *job,
+                     int64_t n_floats) {
+    gemm_task t = {.job = job, .set = set, .pool = pool, .n_floats = n_floats};
     int64_t tile_grain, col_grain;
     t.n_tiles = hn_gemm_n_tiles_f32(set, job->m);
     t.right = choose_right(job, t.n_tiles);
@@ -388,4 +409,17 @@ void hn_gemm_f32(hn_pool *pool, const hn_gemm_job_f32 *job) {
     choose_wide_tiles(&t);
     cut_into_tasks(&t, &tile_grain, &col_grain);
     hn_pool_for_2d(pool, t.n_tiles, job->n, tile_grain, col_grain, gemm_block, &t);
+}
+
+void hn_gemm_f32(hn_pool *pool, const hn_gemm_job_f32 *job) {
+    const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
+    if (!set || job->m <= 0 || job->n <= 0 || job->k <= 0) {
+        gemm_plainly(pool, job);
+    } else if (job->packed_b && job->packed_as == HN_STORED_BF16_PAIRS) {
+        hn_gemm_job_f32 pairs = *job;
+        pairs.k = (job->k + 1) / 2;
+        run_gemm(pool, hn_gemm_pick_bf16(), &pairs, job->k);
+    } else {
+        run_gemm(pool, set, job, 0);
+    }
 }

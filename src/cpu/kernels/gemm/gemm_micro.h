@@ -52,6 +52,8 @@ typedef struct hn_gemm_set_f32 {
 
 /* The best that this processor has; NULL: plain C is. */
 const hn_gemm_set_f32 *hn_gemm_pick_f32(void);
+/* Tiles whose elements are pairs of bfloat16 along k, in place of floats; NULL: none. */
+const hn_gemm_set_f32 *hn_gemm_pick_bf16(void);
 
 /* ---- how sides lie (gemm_pack.c) --------------------------------------------------------------- */
 

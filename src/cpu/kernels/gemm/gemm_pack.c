@@ -92,8 +92,7 @@ int64_t hn_gemm_packed_elems_f32(int64_t n, int64_t k) {
 }
 
 /* All panels of the first slice, then of the next. */
-void hn_gemm_pack_f32(const hn_gemm_job_f32 *g, float *out) {
-    const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
+static void pack_all_panels(const hn_gemm_set_f32 *set, const hn_gemm_job_f32 *g, float *out) {
     int64_t depth = hn_gemm_depth_f32(g->k, HN_GEMM_PACKED_DEPTH), padded;
     padded = hn_gemm_padded_f32(set, g->n);
     for (int64_t k0 = 0; k0 < g->k; k0 += depth) {
@@ -103,6 +102,47 @@ void hn_gemm_pack_f32(const hn_gemm_job_f32 *g, float *out) {
             hn_gemm_pack_panels_f32(set, g, k0, nk, j0, j1, out + k0 * padded + j0 * nk);
         }
     }
+}
+
+void hn_gemm_pack_f32(const hn_gemm_job_f32 *g, float *out) {
+    pack_all_panels(hn_gemm_pick_f32(), g, out);
+}
+
+bool hn_gemm_has_bf16(void) {
+    return hn_gemm_pick_bf16() != NULL;
+}
+
+int64_t hn_gemm_packed_elems_bf16(int64_t n, int64_t k) {
+    return hn_gemm_padded_f32(hn_gemm_pick_bf16(), n) * ((k + 1) / 2);
+}
+
+/* Row k of b in bfloat16; zeros behind the last. */
+static void round_right_row(const hn_gemm_job_f32 *g, int64_t k, int64_t j0, int64_t nj,
+                            uint16_t *out) {
+    float line[HN_GEMM_BLOCK_COLS];
+    for (int64_t j = 0; j < nj; j++)
+        line[j] = k < g->k ? g->b[k * g->b_row + (j0 + j) * g->b_col] : 0;
+    hn_conversions_find()->floats_to_bfloats((uint64_t)nj, line, out);
+}
+
+/* Rows 2 k and 2 k + 1 of b are row k of pairs. */
+static void fill_pairs(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int64_t nj, float *out,
+                       int64_t out_stride) {
+    uint16_t rows[2][HN_GEMM_BLOCK_COLS];
+    for (int64_t k = 0; k < nk; k++) {
+        uint16_t *pairs = (uint16_t *)(void *)(out + k * out_stride);
+        for (int64_t i = 0; i < 2; i++)
+            round_right_row(ctx, 2 * (k0 + k) + i, j0, nj, rows[i]);
+        for (int64_t j = 0; j < nj; j++) {
+            pairs[2 * j] = rows[0][j];
+            pairs[2 * j + 1] = rows[1][j];
+        }
+    }
+}
+
+void hn_gemm_pack_bf16(const hn_gemm_job_f32 *g, float *out) {
+    hn_gemm_job_f32 pairs = {.n = g->n, .k = (g->k + 1) / 2, .fill = fill_pairs, .fill_ctx = g};
+    pack_all_panels(hn_gemm_pick_bf16(), &pairs, out);
 }
 
 /* Whether float16 has all of them; what is infinite or no number stays so. */

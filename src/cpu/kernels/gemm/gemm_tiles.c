@@ -6,6 +6,9 @@
  *   AVX2      6 x 16   12 of 16             2 loads, 6 broadcasts, 12 multiply-adds
  *   NEON      8 x 8    16 of 32             2 loads, 8 broadcasts, 16 multiply-adds
  *
+ * Pairs of bfloat16 take the place of floats with AVX-512 BF16: 28 instructions per step, each of
+ * 32 products.
+ *
  * Few rows meet several panels at once, up to 8 with AVX-512, so that no sum waits for itself.
  *
  * Measured with AVX-512: 99 % of the peak with all in the first cache and k of 256 or more, 74 to
@@ -15,3 +18,9 @@
 
 #define SIMD_TEMPLATE "cpu/kernels/gemm/gemm_set_tmpl.h"
 #include "cpu/kernels/simd/simd_each_tmpl.h"
+
+#if defined(__x86_64__)
+#  include "cpu/kernels/simd/simd_avx512bf16.h"
+#  include "cpu/kernels/gemm/gemm_set_tmpl.h"
+#  include "cpu/kernels/simd/simd_end.h"
+#endif
