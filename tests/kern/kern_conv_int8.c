@@ -96,7 +96,8 @@ static void check_conv_int8(const conv_case *t) {
         int64_t n_y = n_pixels ? (n_pixels - 1) * job.y_step + t->filters : 0;
         int32_t *y = kern_bytes(n_y * 4);
         job.y = y;
-        job.workspace = kern_bytes((int64_t)hn_conv_int8_workspace_bytes(&job, pool + 1));
+        job.n_threads = pool + 1;
+        job.workspace = kern_bytes((int64_t)hn_conv_int8_workspace_bytes(&job));
         hn_conv_int8(kern_pool(pool), &job);
         for (int64_t i = 0; i < n_pixels * t->filters; i++) {
             int64_t pixel = i / t->filters, f = i % t->filters;
@@ -187,8 +188,8 @@ static void bench_one(int64_t size, int64_t kernel, int64_t stride, int64_t chan
         kern_bytes((int64_t)hn_conv_int8_columns_bytes(&job)), &job);
     job.result.to = HN_INT8_TO_BYTES;
     job.result.high = 255;
-    size_t one = hn_conv_int8_workspace_bytes(&job, 1), two = hn_conv_int8_workspace_bytes(&job, 2);
-    job.workspace = kern_bytes((int64_t)HN_MAX(one, two));
+    job.n_threads = 2;
+    job.workspace = kern_bytes((int64_t)hn_conv_int8_workspace_bytes(&job));
     snprintf(name, sizeof name, "conv int8 %dx%d s%d %dx%d, %d to %d", (int)kernel, (int)kernel,
              (int)stride, (int)size, (int)size, (int)channels, (int)filters);
     double macs = (double)n_out * (double)(channels / groups * s.kernel_elems);

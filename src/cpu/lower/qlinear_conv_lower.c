@@ -36,6 +36,11 @@ static int32_t byte_number(const hn_array *a, int64_t i) {
     return a->dtype == HN_I8 ? ((const int8_t *)a->data)[i] : ((const uint8_t *)a->data)[i];
 }
 
+/* Elements from one pixel to the next. */
+static int64_t pixel_step(const hn_array *a) {
+    return a->row_stride ? a->row_stride : a->dims[a->rank - 1];
+}
+
 /* The job but for what becomes of the sums; false: it is evaluated. */
 static bool read_byte_conv(const hn_eval *c, uint32_t filters_arg, byte_conv_step *s) {
     const hn_array *x = hn_arg(c, 0), *w = hn_arg(c, filters_arg), *y = hn_ret(c, 0);
@@ -48,10 +53,11 @@ static bool read_byte_conv(const hn_eval *c, uint32_t filters_arg, byte_conv_ste
                                 .channels = x->dims[x->rank - 1],
                                 .filters = w->dims[0],
                                 .groups = groups,
+                                .n_threads = hn_lower_threads(c),
                                 .x_is_signed = x->dtype == HN_I8,
-                                .x_step = x->row_stride,
+                                .x_step = pixel_step(x),
                                 .packed_w = hn_packed_int8(c),
-                                .y_step = y->row_stride};
+                                .y_step = pixel_step(y)};
     s->n_x = x->n_elems;
     return true;
 }
@@ -107,7 +113,7 @@ static void read_byte_result(const hn_eval *c, const hn_epilogue_f32 *e, hn_int8
     range_of_type(c_zero->dtype, &result->low, &result->high);
     result->low -= (float)byte_number(c_zero, 0);
     result->high -= (float)byte_number(c_zero, 0);
-    *sum = (hn_int8_residual){.row = z->row_stride,
+    *sum = (hn_int8_residual){.row = pixel_step(z),
                               .is_signed = z->dtype == HN_I8,
                               .zero = (float)byte_number(hn_arg(c, 11), 0),
                               .of_residual = number_of(c, 10) / scale,
@@ -176,10 +182,9 @@ static hone_status lower_qlinear_conv(hn_eval *c, hn_lowered *out) {
     void *memory = hn_lower_alloc(c, hn_conv_int8_columns_bytes(&s->job));
     HN_TRY_PTR(memory);
     hn_conv_int8_fill_columns(&columns, memory, &s->job);
-    *out =
-        (hn_lowered){.run = run_qlinear_conv,
-                     .record = s,
-                     .scratch_bytes = hn_conv_int8_workspace_bytes(&s->job, hn_lower_threads(c))};
+    *out = (hn_lowered){.run = run_qlinear_conv,
+                        .record = s,
+                        .scratch_bytes = hn_conv_int8_workspace_bytes(&s->job)};
     return HONE_OK;
 }
 const hn_lowering hn_lower_qlinear_conv_nhwc[1] = {
@@ -231,7 +236,7 @@ static hone_status lower_dynamic_conv(hn_eval *c, hn_lowered *out) {
                                      .unary = e.unary,
                                      .a = e.a,
                                      .b = e.b,
-                                     .residual = {.row = z ? z->row_stride : 0}};
+                                     .residual = {.row = z ? pixel_step(z) : 0}};
     s->columns = (hn_int8_columns){.b_is_signed = hn_arg(c, 1)->dtype == HN_I8,
                                    .scales = w_scale->data,
                                    .n_scales = (int64_t)w_scale->n_elems,
@@ -239,11 +244,10 @@ static hone_status lower_dynamic_conv(hn_eval *c, hn_lowered *out) {
     HN_TRY(read_filter_zeros(c, w_zero, &s->columns));
     s->x_bytes = aligned_part(s->n_x);
     s->columns_bytes = aligned_part(hn_conv_int8_columns_bytes(&s->job));
-    *out =
-        (hn_lowered){.run = run_dynamic_conv,
-                     .record = s,
-                     .scratch_bytes = s->x_bytes + s->columns_bytes +
-                                      hn_conv_int8_workspace_bytes(&s->job, hn_lower_threads(c))};
+    *out = (hn_lowered){.run = run_dynamic_conv,
+                        .record = s,
+                        .scratch_bytes =
+                            s->x_bytes + s->columns_bytes + hn_conv_int8_workspace_bytes(&s->job)};
     return HONE_OK;
 }
 const hn_lowering hn_lower_dynamic_conv_nhwc[1] = {{.lower = lower_dynamic_conv,

@@ -20,6 +20,7 @@ typedef struct hn_conv_int8_job {
     hn_int8_result result; /* arrays by hn_conv_int8_fill_columns; residual.row as y_step */
     void *y;
     int64_t y_step;
+    int n_threads;   /* at most so many run it; the workspace is divided among them */
     void *workspace; /* hn_conv_int8_workspace_bytes, aligned to HN_CONV_INT8_ALIGN */
 } hn_conv_int8_job;
 
@@ -38,8 +39,8 @@ void hn_conv_int8_pack(const hn_conv_int8_job *job, const void *w, bool is_signe
 size_t hn_conv_int8_columns_bytes(const hn_conv_int8_job *job);
 void hn_conv_int8_fill_columns(const hn_int8_columns *columns, void *memory, hn_conv_int8_job *job);
 
-/* By everything but pointers to data; for a pool of so many threads. */
-size_t hn_conv_int8_workspace_bytes(const hn_conv_int8_job *job, int n_threads);
+/* By everything but pointers to data. */
+size_t hn_conv_int8_workspace_bytes(const hn_conv_int8_job *job);
 void hn_conv_int8(hn_pool *pool, const hn_conv_int8_job *job);
 
 #endif /* HN_CONV_INT8_H */

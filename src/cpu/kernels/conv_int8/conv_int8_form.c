@@ -60,9 +60,9 @@ static void read_runs(const hn_conv_int8_job *job, hn_conv_int8_form *f) {
 }
 
 /* As many lines as stay in the cache, and as few as give all threads work; then fewer panels. */
-static void cut_bands(const hn_conv_int8_job *job, int n_threads, hn_conv_int8_form *f) {
+static void cut_bands(const hn_conv_int8_job *job, hn_conv_int8_form *f) {
     int64_t lines = HN_MAX(f->lines.out, 1);
-    int64_t wanted = n_threads > 1 ? n_threads * TASKS_PER_LANE : 1;
+    int64_t wanted = job->n_threads > 1 ? job->n_threads * TASKS_PER_LANE : 1;
     int64_t work = f->positions * f->images * f->n_runs * f->run_bytes * job->filters;
     wanted = HN_MAX(HN_MIN(wanted, work / TASK_WORK), 1);
     int64_t step_bytes = HN_MAX(f->line_bytes * f->lines.stride, 1);
@@ -79,7 +79,7 @@ static void cut_bands(const hn_conv_int8_job *job, int n_threads, hn_conv_int8_f
     f->band_bytes = (int64_t)hn_int8_aligned(f->band_bytes, 1);
 }
 
-hn_conv_int8_form hn_conv_int8_read_form(const hn_conv_int8_job *job, int n_threads) {
+hn_conv_int8_form hn_conv_int8_read_form(const hn_conv_int8_job *job) {
     const hn_window *s = job->window;
     hn_conv_int8_form f = {.lines = plane_of(s, s->n_axes - 2),
                            .cols = plane_of(s, s->n_axes - 1),
@@ -96,7 +96,7 @@ hn_conv_int8_form hn_conv_int8_read_form(const hn_conv_int8_job *job, int n_thre
     int64_t columns = f.is_depthwise ? job->channels : f.group_filters;
     f.group_panels = (columns + f.width - 1) / f.width;
     f.n_panels = f.group_panels * (f.is_depthwise ? 1 : job->groups);
-    cut_bands(job, n_threads, &f);
+    cut_bands(job, &f);
     return f;
 }
 

@@ -32,7 +32,7 @@ typedef struct hn_conv_int8_form {
     int64_t group_panels, n_panels, width, panel_grain;
 } hn_conv_int8_form;
 
-hn_conv_int8_form hn_conv_int8_read_form(const hn_conv_int8_job *job, int n_threads);
+hn_conv_int8_form hn_conv_int8_read_form(const hn_conv_int8_job *job);
 
 /* Bytes of one packed panel. */
 static inline int64_t hn_conv_int8_panel_bytes(const hn_conv_int8_form *f) {
