@@ -4,6 +4,8 @@
 
 #include "unit/pass_case.h"
 
+#include "cpu/kernels/gemm_nbits/gemm_nbits.h"
+
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n"
 #define SESSION .passes = "few-bit-products", .target = HN_TARGET_SESSION
 
@@ -74,7 +76,8 @@ static void test_types(void **state) {
             t.has_zeros = form / 2 % 2;
             t.is_transposed = body >= 2;
             t.body = bodies[body];
-            t.n_products = 1;
+            t.n_products = hn_gemm_nbits_can(
+                &(hn_nbits_form){.bits = 4, .n = N, .k = K, .block = BLOCK}); /* not in plain C */
             expect_few_bits(&t);
         }
 }

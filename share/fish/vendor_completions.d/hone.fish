@@ -181,6 +181,7 @@ complete -c hone -n '__fish_seen_subcommand_from run' -l threads -s t -x -d 'thr
 complete -c hone -n '__fish_seen_subcommand_from run' -l cache -r -d 'store the optimized graph and packed weights there, to start faster next time'
 complete -c hone -n '__fish_seen_subcommand_from run' -l kernels -r -d 'use the kernels that `hone tune` selected'
 complete -c hone -n '__fish_seen_subcommand_from run' -l weights -x -a 'float16 bfloat16' -d 'keep weights of matrix products in half precision: less memory, faster for few rows'
+complete -c hone -n '__fish_seen_subcommand_from run' -l compute -x -a 'float32 bfloat16' -d 'multiply in this type where weights are constant, if the processor can; default float32'
 complete -c hone -n '__fish_seen_subcommand_from run' -l memory -s m -x -d 'limit of the memory for intermediate values'
 complete -c hone -n '__fish_seen_subcommand_from run' -l seed -x -d 'random numbers of operators that have no seed of their own (default: new ones in every run)'
 complete -c hone -n '__fish_seen_subcommand_from run' -l timeout -x -d 'stop after that time'

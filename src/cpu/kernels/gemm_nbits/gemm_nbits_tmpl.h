@@ -31,8 +31,10 @@ V_INLINE void D_NAME(block_digits)(const D_NAME(digit_block) * b, const float *x
             sums[d] = V_ADD(sums[d], digit);
         }
     }
-    for (int d = 0; d < n_digits; d++)
-        b->sums[d] = -(int32_t)V_SUM(sums[d]) * b->zero;
+    for (int d = 0; d < n_digits; d++) {
+        float sum = V_SUM(sums[d]);
+        b->sums[d] = sum == sum ? -(int32_t)sum * b->zero : 0; /* NaN: nobody reads it */
+    }
 }
 
 static V_TARGET void D_NAME(nbits_digits)(const hn_nbits_form *form, const float *a,
