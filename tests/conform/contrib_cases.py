@@ -319,6 +319,11 @@ def qmatmul_cases():
                 attributes = {"transA": trans_a, "transB": trans_b}
                 out.append(Case(f"QGemm {t} {per_column} {trans_a}{trans_b}", "QGemm", inputs, attributes, output_types=(F32,)))
                 out.append(Case(f"QGemm {t} {per_column} {trans_a}{trans_b} bytes", "QGemm", inputs + [scalar(0.5), scalar(100, U8)], attributes, steps=1))
+        large = m.bytes_of(t, 40, 70)  # of a size that is packed
+        inputs = [m.real(2, 9, 40), large, scalar(0.03), scalar(3, t), m.real(70)]
+        out.append(Case(f"DynamicQuantizeMatMul {t} packed", "DynamicQuantizeMatMul", inputs, constants=(1,)))
+        inputs = [m.bytes_of(U8, 9, 40), scalar(0.02), scalar(120, U8), large, scalar(0.03), scalar(3, t), m.ints(70, low=-300, high=300, dtype=I32)]
+        out.append(Case(f"QGemm {t} packed", "QGemm", inputs + [scalar(0.5), scalar(100, U8)], constants=(3,), steps=1))
     out.append(Case("MatMulInteger16", "MatMulInteger16", [m.bytes_of("i2", 3, 4), m.bytes_of("i2", 4, 5)], output_types=(I32,)))
     a, b = m.bytes_of(U8, 3, 4), m.bytes_of(U8, 4)
     out.append(Case("MulInteger", "MulInteger", [a, scalar(10, U8), b, scalar(7, U8)], output_types=(I32,),
