@@ -56,10 +56,14 @@ static int bits_index(int bits) {
 }
 
 bool hn_gemm_nbits_can(const hn_nbits_form *form) {
-    enum { MOST_BLOCK = 1 << 15 }; /* sums of a block fit 32 bits */
-    return hn_nbits_pick() && (form->bits == 2 || form->bits == 4 || form->bits == 8) &&
+    enum {
+        MOST_BLOCK = 1 << 15, /* sums of a block fit 32 bits */
+        MOST_PADDING = 8      /* columns of a panel for each that there is */
+    };
+    const hn_nbits_set *set = hn_nbits_pick();
+    return set && (form->bits == 2 || form->bits == 4 || form->bits == 8) &&
            form->block % HN_NBITS_BLOCK_UNIT == 0 && form->block > 0 && form->block <= MOST_BLOCK &&
-           form->n > 0 && form->k > 0;
+           form->n >= set->cols / MOST_PADDING && form->k > 0;
 }
 
 size_t hn_gemm_nbits_packed_bytes(const hn_nbits_form *form) {
