@@ -17,8 +17,8 @@ static hn_id scaled_sums(hn_node_writer *n, hn_id sums, hn_id x_scale, hn_id w_s
     return hn_write_op(n, "", "Mul", 2, (hn_id[]){cast, scale}, 1, 0, NULL);
 }
 
-static hn_id integer_product(hn_node_writer *n, const hn_quant_weight *x,
-                             const hn_quant_weight *w) {
+static hn_id write_integer_product(hn_node_writer *n, const hn_quant_weight *x,
+                                   const hn_quant_weight *w) {
     hn_id sums =
         hn_write_op(n, "", "MatMulInteger", 4, (hn_id[]){x->q, w->q, x->zero, w->zero}, 1, 0, NULL);
     return scaled_sums(n, sums, x->scale, w->scale);
@@ -30,7 +30,7 @@ static hone_status write_matmul_of_activations(hn_node_writer *n) {
         return hn_write_skip(n, "its operands are not known to be float");
     HN_TRY(hn_write_activation(n, hn_write_input(n, 0), &a));
     HN_TRY(hn_write_activation(n, hn_write_input(n, 1), &b));
-    hn_write_result(n, 0, integer_product(n, &a, &b));
+    hn_write_result(n, 0, write_integer_product(n, &a, &b));
     return HONE_OK;
 }
 
@@ -54,7 +54,7 @@ static hone_status write_dynamic_matmul(hn_node_writer *n) {
     if (is_transposed) /* of the integers, so that a table and its product share them */
         w.q = hn_write_op(n, "", "Transpose", 1, &w.q, 1, 0, NULL);
     HN_TRY(hn_write_activation(n, hn_write_input(n, 0), &x));
-    hn_write_result(n, 0, integer_product(n, &x, &w));
+    hn_write_result(n, 0, write_integer_product(n, &x, &w));
     return HONE_OK;
 }
 
@@ -88,7 +88,7 @@ static hone_status write_dynamic_gemm(hn_node_writer *n) {
                            .factor = hn_write_float(n, "alpha", 1)};
     HN_TRY(hn_write_weight(n, hn_write_input(n, 1), &form, &w));
     HN_TRY(hn_write_activation(n, hn_write_input(n, 0), &x));
-    hn_id y = integer_product(n, &x, &w), c = hn_write_input(n, 2);
+    hn_id y = write_integer_product(n, &x, &w), c = hn_write_input(n, 2);
     if (c != HN_NONE)
         y = hn_write_op(n, "", "Add", 2, (hn_id[]){y, c}, 1, 0, NULL);
     hn_write_result(n, 0, y);

@@ -8,7 +8,7 @@ typedef struct nbits_layout {
     int shift; /* signed numbers become unsigned ones */
 } nbits_layout;
 
-static int nbits_at(const nbits_layout *l, int64_t row, int64_t column) {
+static int number_of_few_bits(const nbits_layout *l, int64_t row, int64_t column) {
     int64_t x = 0;
     hn_tensor_get_i64(l->from,
                       (uint64_t)(l->is_transposed ? column * l->n + row : row * l->k + column), &x);
@@ -30,8 +30,8 @@ static const hn_tensor *packed_rows(hn_arena *arena, const nbits_layout *l, int 
     hn_tensor *out = hn_tensor_blank(arena, HN_U8, rank, dims, &data);
     for (int64_t row = 0; out && row < l->n; row++)
         for (int64_t i = 0; i < n_padded; i++) {
-            int value = i < l->k ? nbits_at(l, row, i)
-                        : zeros  ? nbits_at(zeros, row, i / block)
+            int value = i < l->k ? number_of_few_bits(l, row, i)
+                        : zeros  ? number_of_few_bits(zeros, row, i / block)
                                  : 0;
             put_bits((uint8_t *)data, (uint64_t)(row * n_padded + i), bits, value);
         }

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define FREE_INITIALIZERS_IR 4 /* from there on initializers need not be inputs */
+#define IR_WITH_FREE_INITIALIZERS 4 /* from there on initializers need not be inputs */
 
 void hn_write_options_init(hn_write_options *o) {
     *o = (hn_write_options){.weight = {.dtype = HN_I8, .is_symmetric = true},
@@ -220,7 +220,7 @@ static hone_status write_quant_graph(hn_writer *w, uint32_t n_rows, const hn_wri
         HN_TRY(hn_model_inline(w->m, hn_same_op, w->err));
     HN_TRY(raise_opset_for_weights(w));
     w->g = w->m->graph;
-    hn_model_raise_ir(w->m, FREE_INITIALIZERS_IR);
+    hn_model_raise_ir(w->m, IR_WITH_FREE_INITIALIZERS);
     unlist_weights(w->g);
     HN_TRY(hn_infer_model(w->m, &(hn_infer_options){0}, w->err));
     if (w->o->samples)

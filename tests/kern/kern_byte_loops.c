@@ -13,8 +13,8 @@ static uint8_t *random_bytes(int64_t n) {
     return x;
 }
 
-static void check_pair(hn_byte_pair_fn fast, hn_byte_pair_fn plain, int64_t n,
-                       const hn_byte_pair *by, const char *what) {
+static void check_byte_pair(hn_byte_pair_fn fast, hn_byte_pair_fn plain, int64_t n,
+                            const hn_byte_pair *by, const char *what) {
     for (int steps = 0; steps < 4; steps++) {
         int a_step = steps & 1, b_step = steps >> 1;
         const uint8_t *a = random_bytes(a_step ? n : 1), *b = random_bytes(b_step ? n : 1);
@@ -37,10 +37,10 @@ void kern_test_byte_pairs(void) {
                                .by_a = ldexpf(1.0f + (float)i / 3, (int)kern_between(-9, 3)),
                                .by_b = ldexpf(1.0f, (int)kern_between(-6, 2)),
                                .y_zero = (float)kern_between(-128, 255)};
-            check_pair(fast->add_u8, plain->add_u8, n, &by, "sum of uint8");
-            check_pair(fast->add_s8, plain->add_s8, n, &by, "sum of int8");
-            check_pair(fast->mul_u8, plain->mul_u8, n, &by, "product of uint8");
-            check_pair(fast->mul_s8, plain->mul_s8, n, &by, "product of int8");
+            check_byte_pair(fast->add_u8, plain->add_u8, n, &by, "sum of uint8");
+            check_byte_pair(fast->add_s8, plain->add_s8, n, &by, "sum of int8");
+            check_byte_pair(fast->mul_u8, plain->mul_u8, n, &by, "product of uint8");
+            check_byte_pair(fast->mul_s8, plain->mul_s8, n, &by, "product of int8");
         }
 }
 

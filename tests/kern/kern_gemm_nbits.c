@@ -13,7 +13,7 @@ typedef struct nbits_case {
     bool is_int8, has_bias;
 } nbits_case;
 
-static uint8_t *random_bytes(int64_t n) {
+static uint8_t *random_weight_bytes(int64_t n) {
     uint8_t *bytes = kern_bytes(n);
     for (int64_t i = 0; i < n; i++)
         bytes[i] = (uint8_t)(kern_random() >> 8);
@@ -31,10 +31,10 @@ static void fill_nbits_source(nbits_case *t) {
     hn_nbits_source *s = &t->source;
     hn_nbits_form *form = &s->form;
     t->n_blocks = (form->k + form->block - 1) / form->block;
-    s->data = random_bytes(form->n * t->n_blocks * form->block * form->bits / 8);
+    s->data = random_weight_bytes(form->n * t->n_blocks * form->block * form->bits / 8);
     s->scales = positive_floats(form->n * t->n_blocks);
     if (form->zeros == HN_NBITS_INT_ZEROS)
-        s->zeros = random_bytes(form->n * ((t->n_blocks * form->bits + 7) / 8));
+        s->zeros = random_weight_bytes(form->n * ((t->n_blocks * form->bits + 7) / 8));
     if (form->zeros == HN_NBITS_FLOAT_ZEROS)
         s->float_zeros = positive_floats(form->n * t->n_blocks);
 }

@@ -141,7 +141,7 @@ static float quantize_left(const int8_step *s, const hn_step_io *io, uint8_t *by
     return scale;
 }
 
-static const void *given_arg(const hn_step_io *io, uint8_t arg) {
+static const void *given_at_run(const hn_step_io *io, uint8_t arg) {
     return arg ? io->in[arg] : NULL;
 }
 
@@ -151,27 +151,28 @@ static hone_status run_int8_step(const void *record, const hn_step_io *io) {
     uint8_t *scratch = io->scratch;
     uint8_t *a_bytes = take_bytes(&scratch, s->a_bytes);
     int32_t *zeros = take_bytes(&scratch, s->zero_bytes);
-    const float *a_scale = given_arg(io, args->a_scale), *y_scale = given_arg(io, args->y_scale);
+    const float *a_scale = given_at_run(io, args->a_scale),
+                *y_scale = given_at_run(io, args->y_scale);
     bool is_one = s->stack.n_products == 1;
     int8_work w = {.step = s,
                    .inner = is_one ? io->pool : NULL,
                    .a = io->in[0],
                    .b = io->in[args->b],
                    .a_zeros = zeros,
-                   .b_zeros = zeros_at_run(&s->b_zeros, given_arg(io, args->b_zero), zeros + 1),
-                   .b_scales = given_arg(io, args->b_scale),
+                   .b_zeros = zeros_at_run(&s->b_zeros, given_at_run(io, args->b_zero), zeros + 1),
+                   .b_scales = given_at_run(io, args->b_scale),
                    .scale = s->alpha * (a_scale ? *a_scale : 1),
                    .divisor = y_scale ? *y_scale : 1,
-                   .bias = given_arg(io, args->bias),
-                   .int_bias = given_arg(io, args->int_bias),
-                   .result = int8_result_of(s, given_arg(io, args->y_zero)),
+                   .bias = given_at_run(io, args->bias),
+                   .int_bias = given_at_run(io, args->int_bias),
+                   .result = int8_result_of(s, given_at_run(io, args->y_zero)),
                    .workspaces = scratch,
                    .y = io->out[0]};
     if (s->is_dynamic) {
         w.scale = quantize_left(s, io, a_bytes, zeros);
         w.a = a_bytes;
     } else {
-        w.a_zeros = zeros_at_run(&s->a_zeros, given_arg(io, args->a_zero), zeros);
+        w.a_zeros = zeros_at_run(&s->a_zeros, given_at_run(io, args->a_zero), zeros);
     }
     if (is_one)
         run_int8_products(&w, 0, 0, 1);

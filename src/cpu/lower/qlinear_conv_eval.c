@@ -140,7 +140,7 @@ static hone_status eval_qlinear_conv_nhwc(hn_eval *c) {
     HN_TRY(read_plain_conv(c, hn_arg(c, 9), &v));
     HN_TRY(want_per_filter(c, hn_arg(c, 4), v.y.dims[1]));
     HN_TRY(want_per_filter(c, hn_arg(c, 5), v.y.dims[1]));
-    hn_conv_int8 in = {.x = &v.x,
+    hn_byte_conv in = {.x = &v.x,
                        .x_zero = hn_arg(c, 2),
                        .w = hn_arg(c, 3),
                        .w_zero = hn_arg(c, 5),
@@ -178,7 +178,7 @@ static hone_status eval_dynamic_conv_nhwc(hn_eval *c) {
     HN_TRY(hn_scratch_array(c, HN_U8, 0, NULL, &zero));
     zero.data = &zero_byte;
     hn_dynamic_quantize(hn_eval_pool(c), v.x.n_elems, v.x.data, bytes.data, &by_x, &zero_byte);
-    hn_conv_int8 in = {.x = &bytes, .x_zero = &zero, .w = hn_arg(c, 1), .w_zero = hn_arg(c, 3)};
+    hn_byte_conv in = {.x = &bytes, .x_zero = &zero, .w = hn_arg(c, 1), .w_zero = hn_arg(c, 3)};
     HN_TRY(hn_conv_sums(c, &in, &v.y, v.sums));
     scale_conv_sums(&v, by_x, hn_arg(c, 2), 1);
     if (bias)

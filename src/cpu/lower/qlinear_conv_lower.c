@@ -19,7 +19,7 @@ typedef struct byte_conv_step {
     bool has_bias, has_residual;
 } byte_conv_step;
 
-static bool is_bytes(const hn_array *a) {
+static bool is_byte_map(const hn_array *a) {
     return a && (a->dtype == HN_I8 || a->dtype == HN_U8);
 }
 
@@ -154,7 +154,7 @@ static hone_status lower_qlinear_conv(hn_eval *c, hn_lowered *out) {
     byte_conv_step *s = hn_lower_alloc(c, sizeof *s);
     HN_TRY_PTR(s);
     *s = (byte_conv_step){.has_residual = hn_arg(c, 9) != NULL};
-    if (!read_byte_conv(c, 3, s) || !is_bytes(hn_arg(c, 0)) ||
+    if (!read_byte_conv(c, 3, s) || !is_byte_map(hn_arg(c, 0)) ||
         !has_known_params(c, s->job.filters) || !hn_fused_epilogue(c, &e) ||
         (e.unary && hn_arg(c, 6)))
         return HONE_OK;

@@ -7,7 +7,7 @@
   "Resize|"                                                                                  \
   "Slice|SpaceToDepth|Squeeze|Tile|Transpose|Unsqueeze"
 
-#define MOST_ROUNDS 8
+#define QDQ_MOST_ROUNDS 8
 
 hone_status hn_pass_qdq_groups(hn_pass *p) {
     static const hn_rule_row moves[] = {
@@ -46,8 +46,8 @@ hone_status hn_pass_qdq_groups(hn_pass *p) {
          NULL},
     };
     /* First the moves: a QuantizeLinear that can be brought to a product is part of its group. */
-    for (uint32_t round = 0, before = UINT32_MAX; round < MOST_ROUNDS && p->n_rewrites != before;
-         round++) {
+    for (uint32_t round = 0, before = UINT32_MAX;
+         round < QDQ_MOST_ROUNDS && p->n_rewrites != before; round++) {
         before = p->n_rewrites;
         HN_TRY(hn_pass_rules(p, moves, HN_COUNT(moves)));
         HN_TRY(hn_pass_rules(p, groups, HN_COUNT(groups)));

@@ -79,7 +79,7 @@ static bool moves_any_type(const hn_rule *r, hn_id node) {
 }
 
 /* The axis of the scales behind the node; -1: it does not stay one. */
-static int32_t moved_axis(const hn_rule *r, hn_id node, int32_t axis) {
+static int32_t axis_behind_move(const hn_rule *r, hn_id node, int32_t axis) {
     hn_perm perm;
     if (hn_is_op(r, node, "Transpose") && hn_perm_read(r, node, &perm) && axis < perm.rank)
         return hn_perm_inverse(&perm).at[axis];
@@ -125,7 +125,7 @@ hone_status hn_qdq_move(hn_rule *r) {
     hn_dequantized d;
     if (!moves_any_type(r, r->root) || !hn_dequantized_read(r, hn_in(r, r->root, 0), &d))
         return HONE_OK;
-    int32_t axis = d.axis < 0 ? -1 : moved_axis(r, r->root, d.axis);
+    int32_t axis = d.axis < 0 ? -1 : axis_behind_move(r, r->root, d.axis);
     if (d.axis >= 0 && axis < 0)
         return hn_miss(r, "the bytes that it moves have a scale per channel");
     hn_id moved =

@@ -6,7 +6,7 @@
  * results do not depend on the machine; the deadline is for operators without such a count. */
 #define MAX_FOLD_MACS ((uint64_t)1 << 29)
 #define MAX_FOLD_NS ((uint64_t)5000000000)
-#define MAX_SCRATCH_BYTES ((size_t)1 << 31)
+#define SCRATCH_BYTES ((size_t)32 << 20) /* of an evaluation, beside twice what results may take */
 #define HEADROOM_BYTES 4096 /* an object beside its elements, rounded up by the heap */
 #define TOO_LARGE "its result is larger than constant folding may add to the model"
 #define TOO_LONG "computing it takes too long"
@@ -224,7 +224,6 @@ static hone_status open_scratch(folder *f) {
     hn_arena_free(f->host.scratch);
     f->host.scratch = hn_arena_new(hn_arena_allocator(f->pass->model->arena));
     HN_TRY_PTR(f->host.scratch);
-    hn_arena_set_limit(f->host.scratch, MAX_SCRATCH_BYTES);
     return HONE_OK;
 }
 
@@ -245,6 +244,7 @@ static hone_status evaluate_alone(folder *f, fold_job *job) {
     hone_error unused = {0};
     size_t limit = job->limit_bytes < SIZE_MAX / 4 ? (size_t)job->limit_bytes : SIZE_MAX / 4;
     hn_heap_set_limit(f->host.heap, limit + limit / 4 + n->n_outputs * (size_t)HEADROOM_BYTES);
+    hn_arena_set_limit(f->host.scratch, SCRATCH_BYTES + 2 * limit);
     f->deadline_ns = hn_now_ns() + MAX_FOLD_NS;
     HN_TRY(bind_args(f, job));
     HN_TRY(

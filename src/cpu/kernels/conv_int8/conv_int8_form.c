@@ -7,7 +7,7 @@ enum {
     BAND_BYTES = 128 * 1024, /* of input lines that a task reads: a part of the second cache */
     LINE_POSITIONS = 56,     /* of a line that has no columns of its own */
     TASKS_PER_LANE = 4,
-    TASK_WORK = 1 << 20 /* products of a task that is worth another thread */
+    INT8_TASK_WORK = 1 << 20 /* products of a task that is worth another thread */
 };
 
 bool hn_conv_int8_is_fast(const hn_window *window, int64_t groups) {
@@ -64,7 +64,7 @@ static void cut_bands(const hn_conv_int8_job *job, hn_conv_int8_form *f) {
     int64_t lines = HN_MAX(f->lines.out, 1);
     int64_t wanted = job->n_threads > 1 ? job->n_threads * TASKS_PER_LANE : 1;
     int64_t work = f->positions * f->images * f->n_runs * f->run_bytes * job->filters;
-    wanted = HN_MAX(HN_MIN(wanted, work / TASK_WORK), 1);
+    wanted = HN_MAX(HN_MIN(wanted, work / INT8_TASK_WORK), 1);
     int64_t step_bytes = HN_MAX(f->line_bytes * f->lines.stride, 1);
     f->band_lines = HN_MIN(HN_MAX(BAND_BYTES / step_bytes, 1), lines);
     int64_t fewest = HN_MIN(lines, (wanted + f->images - 1) / HN_MAX(f->images, 1));

@@ -49,13 +49,13 @@ hone_status hn_conv_with_epilogue(hn_eval *c, const hn_epilogue_f32 *epilogue) {
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-hone_status hn_conv_sums(hn_eval *c, hn_conv_int8 *in, const hn_array *y, int32_t *sums) {
+hone_status hn_conv_sums(hn_eval *c, hn_byte_conv *in, const hn_array *y, int32_t *sums) {
     hn_window s;
     read_conv_window(c, in->x, in->w, y, &s);
     in->window = &s;
     in->groups = hn_attr_i(hn_eval_node(c), "group", 1);
-    if (hn_conv_int8_fits(in))
-        return hn_conv_int8_sums(c, in, sums);
+    if (hn_byte_conv_fits(in))
+        return hn_byte_conv_sums(c, in, sums);
     uint64_t filter_elems = in->w->n_elems / (uint64_t)HN_MAX(in->w->dims[0], 1);
     hn_slices one = {1, 1, UINT64_MAX},
               per_filter = {HN_MAX(filter_elems, 1), UINT64_MAX, UINT64_MAX};
@@ -70,7 +70,7 @@ hone_status hn_conv_sums(hn_eval *c, hn_conv_int8 *in, const hn_array *y, int32_
 
 static hone_status eval_conv_integer(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
-    hn_conv_int8 in = {
+    hn_byte_conv in = {
         .x = hn_arg(c, 0), .x_zero = hn_arg(c, 2), .w = hn_arg(c, 1), .w_zero = hn_arg(c, 3)};
     return y ? hn_conv_sums(c, &in, y, y->data) : HONE_OK;
 }
@@ -79,7 +79,7 @@ const hn_impl hn_impl_conv_integer[1] = {{.eval = eval_conv_integer}};
 hone_status hn_eval_qlinear_conv(hn_eval *c) {
     hn_array *y = hn_ret(c, 0);
     const hn_array *w_scale = hn_arg(c, 4);
-    hn_conv_int8 in = {.x = hn_arg(c, 0),
+    hn_byte_conv in = {.x = hn_arg(c, 0),
                        .x_zero = hn_arg(c, 2),
                        .w = hn_arg(c, 3),
                        .w_zero = hn_arg(c, 5),

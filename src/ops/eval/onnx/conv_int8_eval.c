@@ -10,7 +10,7 @@ static bool is_byte_array(const hn_array *a) {
     return a->dtype == HN_I8 || a->dtype == HN_U8;
 }
 
-bool hn_conv_int8_fits(const hn_conv_int8 *v) {
+bool hn_byte_conv_fits(const hn_byte_conv *v) {
     return is_byte_array(v->x) && is_byte_array(v->w) && hn_gemm_int8_is_fast() &&
            v->window->n_axes > 0 && v->w->n_elems > 0 && v->window->out_elems > 0 &&
            v->w->dims[0] / v->groups >= FEWEST_FILTERS;
@@ -72,7 +72,7 @@ static void copy_byte_windows(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* One group of one image. */
-static void convolve_byte_group(hn_eval *c, const hn_conv_int8 *v, hn_gemm_int8_job *job,
+static void convolve_byte_group(hn_eval *c, const hn_byte_conv *v, hn_gemm_int8_job *job,
                                 byte_windows *windows, int32_t *sums) {
     int64_t block = HN_MIN(v->window->out_elems, HN_MAX(64, BLOCK_BYTES / HN_MAX(job->k, 1)));
     for (int64_t j = 0; j < v->window->out_elems; j += block) {
@@ -86,7 +86,7 @@ static void convolve_byte_group(hn_eval *c, const hn_conv_int8 *v, hn_gemm_int8_
     }
 }
 
-static void add_int_bias(const hn_conv_int8 *v, int64_t n_planes, int32_t *sums) {
+static void add_int_bias(const hn_byte_conv *v, int64_t n_planes, int32_t *sums) {
     const int32_t *bias = v->bias->data;
     for (int64_t i = 0; i < n_planes; i++)
         for (int64_t j = 0; j < v->window->out_elems; j++) {
@@ -105,7 +105,7 @@ static hone_status read_byte_zeros(hn_eval *c, const hn_array *zero, const int32
     return HONE_OK;
 }
 
-hone_status hn_conv_int8_sums(hn_eval *c, const hn_conv_int8 *v, int32_t *sums) {
+hone_status hn_byte_conv_sums(hn_eval *c, const hn_byte_conv *v, int32_t *sums) {
     const hn_window *s = v->window;
     int64_t batch = v->x->dims[0], channels = v->w->dims[1], filters = v->w->dims[0] / v->groups;
     hn_gemm_int8_job job = {.m = filters,
