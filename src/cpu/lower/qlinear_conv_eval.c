@@ -92,10 +92,11 @@ static void round_sums(hn_eval *c, plain_conv *v) {
         v->real[i] -= by_c.zero;
 }
 
-/* Limits are those of the rounded numbers: rounding keeps the order. Others see real numbers. */
+/* Limits of bytes are those of the rounded numbers: rounding keeps the order. Others, and floats, see
+ * real numbers. */
 static hone_status activate_scaled(hn_eval *c, plain_conv *v, float by_y) {
     hn_epilogue_f32 limits = {.least = 0};
-    if (hn_fused_epilogue(c, &limits) && limits.is_limited) {
+    if (hn_arg(c, 6) && hn_fused_epilogue(c, &limits) && limits.is_limited) {
         float least = hn_round_even(limits.least / by_y), most = hn_round_even(limits.most / by_y);
         for (uint64_t i = 0; i < v->y.n_elems; i++)
             v->real[i] = fminf(fmaxf(hn_round_even(v->real[i]), least), most);
