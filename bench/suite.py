@@ -20,6 +20,7 @@ NETWORKS = "resnet mobilenet_v2 mobilenet_v3_large efficientnet squeezenet unet"
 TRANSFORMERS = ["bert", "minilm"]
 SEVERAL = "resnext50 regnet densenet shufflenet convnext swin_t crnn conformer".split()
 MORE = meta.ROOT / "build" / "more"
+INT8 = meta.ROOT / "build" / "int8"
 TURNS = ["--rounds", "9", "--seconds", "0.2"]
 FEW_TURNS = ["--rounds", "5", "--seconds", "0.2"]
 
@@ -35,6 +36,9 @@ PUBLISHED = {
     "more": ("other architectures, made up by bench/more_models.py",
              ["bench_speed.py", *FEW_TURNS, "--models", "build/more"]),
     "more-batch": ("some of them with batch 8", ["bench_speed.py", *FEW_TURNS, "--models", "build/more/batch"]),
+    "int8": ("architectures that onnxruntime's tool has quantized: QDQ, per channel",
+             ["bench_speed.py", *FEW_TURNS, "--models", "build/int8/static"]),
+    "int8-dynamic": ("the same, quantized dynamically", ["bench_speed.py", *FEW_TURNS, "--models", "build/int8/dynamic"]),
     "nodes": ("what a tiny node costs", ["bench_nodes.py", "--rounds", "15", "--seconds", "0.1"]),
     "small": ("published models that take less than 2 ms", ["bench_small.py", "--rounds", "15", "--seconds", "0.1"]),
     "create": ("from a file to a session and its first result",
@@ -55,6 +59,9 @@ def prepare(name):
         run("bench/more_models.py", str(MORE))
     elif name == "more-batch":
         run("bench/more_models.py", str(MORE / "batch"), "--batch", "8", *SEVERAL)
+    elif name in ("int8", "int8-dynamic"):
+        form = "dynamic" if name == "int8-dynamic" else "static"
+        run("bench/int8_models.py", str(INT8 / form), form)
     elif name == "roofline":
         for command in (["cmake", "--preset", "dev"], ["cmake", "--build", "--preset", "dev", "--target", "test_kern"]):
             subprocess.run(command, cwd=meta.ROOT, check=True, stdout=subprocess.DEVNULL)
