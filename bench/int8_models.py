@@ -17,6 +17,8 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 NAMES = ("mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "resnet18", "resnet50", "squeezenet1_1", "minilm_l6",
          "bert_base")
+# With seeded weights onnxruntime's own results move by 7 % when it does not optimize: nothing can be said of ours.
+NOT_STATIC = ("bert_base",)
 
 
 class BenchInputs(quantization.CalibrationDataReader):
@@ -47,7 +49,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for path in models_to_measure.architectures(NAMES, None):
         out = folder / path.name
-        if path.stem in NAMES and not out.exists():
+        is_wanted = path.stem in NAMES and (form == "dynamic" or path.stem not in NOT_STATIC)
+        if is_wanted and not out.exists():
             unfinished = out.with_suffix(".unfinished")
             quantize(path, form, unfinished)
             unfinished.rename(out)

@@ -30,7 +30,8 @@ def opened(names, path, threads, inputs):
 def measure(path, inputs, names, threads, options, pause=turns.PAUSE_SECONDS):
     made, refusals = opened(names, path, threads, inputs)
     hone, oracle = made[engines.HONE], made[engines.ONNXRUNTIME]
-    judged = verdict.judge(path.stem, hone.outputs(inputs), oracle.outputs(inputs), oracle.session, inputs)
+    judged = verdict.judge(path.stem, hone.outputs(inputs), oracle.outputs(inputs), oracle.session, inputs,
+                           lambda: engines.Ort(engines.ONNXRUNTIME, path, threads, "none").outputs(inputs))
     times = turns.take({name: engine.runner(inputs) for name, engine in made.items()}, options.rounds, options.seconds,
                        pause)
     row = {"input": models_to_measure.shapes_text(inputs), **judged, **turns.summary(times)}

@@ -138,3 +138,11 @@ def test_another_score_label_or_box_is_wrong(change):
 def test_other_numbers_of_detections_are_wrong():
     with pytest.raises(verdict.Wrong):
         verdict.judge(DETECTOR, detections(*MANY[:-1]), detections(*MANY))
+
+
+def test_integers_move_as_onnxruntime_moves_without_optimizations():
+    inputs = {"ids": numpy.zeros(3, "i8")}
+    judged = verdict.judge("model", outputs(1, 2.02), outputs(1, 2), object(), inputs, lambda: outputs(1, 2.01))
+    assert judged["tolerance"] == pytest.approx(4 * 0.005, rel=1e-3)
+    with pytest.raises(verdict.Wrong):
+        verdict.judge("model", outputs(1, 2.06), outputs(1, 2), object(), inputs, lambda: outputs(1, 2.01))
