@@ -31,6 +31,9 @@ const char *hn_dtype_name(hn_dtype t); /* "float"; "?" for a number that is not 
 int hn_dtype_bits(hn_dtype t);         /* 0 for string and undefined */
 hn_dtype hn_dtype_from_name(const char *name, size_t n); /* HN_UNDEFINED when unknown */
 bool hn_dtype_is_int(hn_dtype t);                        /* any integer, not bool */
+static inline bool hn_dtype_is_byte(hn_dtype t) {        /* int8 or uint8 */
+    return t == HN_I8 || t == HN_U8;
+}
 bool hn_dtype_is_float(hn_dtype t); /* any real floating type, also the small ones */
 /* Bytes that n_elems take packed (sub-byte types round up); false on overflow. Strings: 0. */
 bool hn_dtype_bytes(hn_dtype t, uint64_t n_elems, uint64_t *bytes);

@@ -57,14 +57,7 @@ static hone_status observe_samples(hn_quant_plan *p, hone_error *err) {
     if (!p->source)
         return hn_fail(err, HONE_E_ARGUMENT,
                        "static quantization needs calibration samples, or a calibration cache");
-    hn_quant_pass pass = {.model = p->model,
-                          .source = p->source,
-                          .max_samples = p->options->max_samples,
-                          .pool = p->pool,
-                          .progress = p->options->progress,
-                          .progress_ctx = p->options->progress_ctx,
-                          .watch = observe_value,
-                          .ctx = p};
+    hn_quant_pass pass = hn_quant_pass_of(p, observe_value, p);
     HN_TRY(hn_quant_run_samples(&pass, err));
     p->report->n_samples = pass.n_samples;
     return check_observed(p, err);

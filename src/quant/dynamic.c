@@ -6,7 +6,7 @@
 /* ---- products -------------------------------------------------------------------------------- */
 
 static bool is_stored_only(const hn_node_writer *n) {
-    return n->type.dtype != HN_I8 && n->type.dtype != HN_U8;
+    return !hn_dtype_is_byte(n->type.dtype);
 }
 
 /* Cast(sums) * (x_scale * w_scale) */

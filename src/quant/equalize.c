@@ -236,14 +236,7 @@ static hone_status equalize_groups(hn_equalizer *e, hone_error *err) {
     bool is_any;
     hn_channel_groups_find(e);
     HN_TRY(open_observers(e, &is_any));
-    hn_quant_pass pass = {.model = p->model,
-                          .source = p->source,
-                          .max_samples = p->options->max_samples,
-                          .pool = p->pool,
-                          .progress = p->options->progress,
-                          .progress_ctx = p->options->progress_ctx,
-                          .watch = watch_channels,
-                          .ctx = e};
+    hn_quant_pass pass = hn_quant_pass_of(p, watch_channels, e);
     if (is_any)
         HN_TRY(hn_quant_run_samples(&pass, err));
     for (hn_id v = 0; is_any && v < p->n_values; v++)

@@ -258,14 +258,9 @@ static hone_status measure_layers(measurement *m, hone_error *err) {
     const hone_quantize_options *o = m->p->options;
     uint64_t most = o->max_samples ? HN_MIN(o->max_samples, MEASURED_SAMPLES) : MEASURED_SAMPLES;
     HN_TRY(double_layers(m, err));
-    hn_quant_pass pass = {.model = m->model,
-                          .source = m->p->source,
-                          .max_samples = most,
-                          .pool = m->p->pool,
-                          .progress = o->progress,
-                          .progress_ctx = o->progress_ctx,
-                          .watch = watch_layers,
-                          .ctx = m};
+    hn_quant_pass pass = hn_quant_pass_of(m->p, watch_layers, m);
+    pass.model = m->model;
+    pass.max_samples = most;
     if (m->layers.n == 0)
         return HONE_OK;
     HN_TRY(hn_quant_run_samples(&pass, err));

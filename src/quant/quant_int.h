@@ -102,6 +102,9 @@ typedef struct hn_quant_pass {
     uint64_t n_samples; /* that were read */
 } hn_quant_pass;
 hone_status hn_quant_run_samples(hn_quant_pass *pass, hone_error *err);
+/* A pass of the plan's model over its samples. */
+hn_quant_pass hn_quant_pass_of(const hn_quant_plan *p,
+                               bool (*watch)(void *ctx, hn_id value, const hn_array *x), void *ctx);
 /* The same numbers side by side; NULL: no memory. *copy is NULL, or freed with hn_free. */
 const float *hn_quant_dense(const hone_allocator *a, const hn_array *x, float **copy);
 

@@ -10,7 +10,7 @@ static bool is_weight_of_lstm(const hn_node_writer *n, uint32_t i) {
 }
 
 hone_status hn_write_dynamic_lstm(hn_node_writer *n) {
-    bool is_8_bits = n->type.dtype == HN_I8 || n->type.dtype == HN_U8;
+    bool is_8_bits = hn_dtype_is_byte(n->type.dtype);
     if (!is_weight_of_lstm(n, LSTM_W) || !is_weight_of_lstm(n, LSTM_R))
         return hn_write_skip(n, "its weights are not constant");
     if (!is_8_bits || !n->w->o->allows_ms || hn_write_int(n, "layout", 0) != 0)

@@ -148,3 +148,16 @@ hone_status hn_quant_run_samples(hn_quant_pass *pass, hone_error *err) {
     hn_heap_free(heap);
     return status;
 }
+
+hn_quant_pass hn_quant_pass_of(const hn_quant_plan *p,
+                               bool (*watch)(void *ctx, hn_id value, const hn_array *x),
+                               void *ctx) {
+    return (hn_quant_pass){.model = p->model,
+                           .source = p->source,
+                           .max_samples = p->options->max_samples,
+                           .pool = p->pool,
+                           .progress = p->options->progress,
+                           .progress_ctx = p->options->progress_ctx,
+                           .watch = watch,
+                           .ctx = ctx};
+}

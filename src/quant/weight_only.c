@@ -182,7 +182,7 @@ hone_status hn_write_gather_columns(hn_node_writer *n, const hn_tensor *table) {
 
 hone_status hn_write_stored_gather(hn_node_writer *n) {
     const hn_tensor *table = stored_source(n, 0);
-    bool is_8_bits = n->type.dtype == HN_I8 || n->type.dtype == HN_U8;
+    bool is_8_bits = hn_dtype_is_byte(n->type.dtype);
     if (!table)
         return hn_write_skip(n, "its table is no constant of floats");
     if (is_8_bits && n->w->o->block == 0)

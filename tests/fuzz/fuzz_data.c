@@ -40,7 +40,7 @@ static void split_text(const char *vocabulary, const char *text_case, const char
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
     const uint8_t *zero = memchr(data, 0, n_bytes);
     size_t n_vocabulary = zero ? (size_t)(zero - data) : 0;
-    char path[] = "/tmp/hone_fuzz_XXXXXX";
+    char path[] = P_tmpdir "/hone_fuzz_XXXXXX";
     int file = mkstemp(path);
     FILE *f = file < 0 ? NULL : fdopen(file, "wb");
     parse_manifest(data, n_bytes);

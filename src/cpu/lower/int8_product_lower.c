@@ -60,15 +60,11 @@ static void *take_bytes(uint8_t **scratch, size_t bytes) {
     return taken;
 }
 
-static int32_t byte_at(const void *bytes, bool is_signed, int64_t i) {
-    return is_signed ? ((const int8_t *)bytes)[i] : ((const uint8_t *)bytes)[i];
-}
-
 static const int32_t *zeros_at_run(const int8_zeros *z, const void *given, int32_t *to) {
     if (z->n == 0 || z->known)
         return z->known;
     for (int64_t i = 0; i < z->n; i++)
-        to[i] = byte_at(given, z->is_signed, i);
+        to[i] = hn_byte_at(given, z->is_signed, i);
     return to;
 }
 
@@ -124,7 +120,7 @@ static hn_int8_result int8_result_of(const int8_step *s, const void *y_zero) {
     if (s->result == HN_F32)
         return (hn_int8_result){.to = HN_INT8_TO_F32, .low = -HUGE_VALF, .high = HUGE_VALF};
     bool is_signed = s->result == HN_I8;
-    int32_t zero = y_zero ? byte_at(y_zero, is_signed, 0) : 0;
+    int32_t zero = y_zero ? hn_byte_at(y_zero, is_signed, 0) : 0;
     return (hn_int8_result){.to = HN_INT8_TO_BYTES,
                             .low = (float)((is_signed ? INT8_MIN : 0) - zero),
                             .high = (float)((is_signed ? INT8_MAX : UINT8_MAX) - zero),
@@ -184,7 +180,7 @@ static hone_status run_int8_step(const void *record, const hn_step_io *io) {
 /* ---- lowering --------------------------------------------------------------------------------- */
 
 static bool is_bytes(const hn_array *a) {
-    return a && (a->dtype == HN_I8 || a->dtype == HN_U8);
+    return a && hn_dtype_is_byte(a->dtype);
 }
 
 static const hn_array *optional_arg(const hn_eval *c, uint8_t arg) {
@@ -240,7 +236,7 @@ static hone_status keep_zero_points(hn_eval *c, uint8_t arg, int8_zeros *z) {
     int32_t *known = hn_lower_alloc(c, given->n_elems * sizeof *known);
     HN_TRY_PTR(known);
     for (int64_t i = 0; i < z->n; i++)
-        known[i] = byte_at(given->data, z->is_signed, i);
+        known[i] = hn_byte_at(given->data, z->is_signed, i);
     z->known = known;
     return HONE_OK;
 }

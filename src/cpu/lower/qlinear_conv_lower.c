@@ -2,26 +2,24 @@
  * points are constants, and hone.DynamicConv, which quantizes its input in each run. */
 #include <math.h>
 
-#include "cpu/kernels/conv_int8/conv_int8.h"
+#include "cpu/kernels/conv_int8/conv_int8_form.h"
 #include "cpu/kernels/quantize/quantize.h"
 #include "cpu/lower/lower.h"
 #include "cpu/pack/node_state.h"
 #include "ops/eval/ms/ms_eval.h"
 #include "ops/eval/onnx/window_eval.h"
+#include "ops/eval/widen.h"
 
-/* The job points at the window. */
+/* The job points at the window and the form. */
 typedef struct byte_conv_step {
     hn_window window;
+    hn_conv_int8_form form;
     hn_conv_int8_job job;
     hn_int8_columns columns; /* of a dynamic one */
     uint64_t n_x;
     size_t x_bytes, columns_bytes; /* of scratch, before the workspace */
     bool has_bias, has_residual;
 } byte_conv_step;
-
-static bool is_byte_map(const hn_array *a) {
-    return a && (a->dtype == HN_I8 || a->dtype == HN_U8);
-}
 
 /* One number, or one per filter, and known. */
 static bool is_known_per_filter(const hn_array *a, int64_t filters) {
@@ -33,7 +31,7 @@ static bool is_known_number(const hn_array *a) {
 }
 
 static int32_t byte_number(const hn_array *a, int64_t i) {
-    return a->dtype == HN_I8 ? ((const int8_t *)a->data)[i] : ((const uint8_t *)a->data)[i];
+    return hn_byte_at(a->data, a->dtype == HN_I8, i);
 }
 
 /* Elements from one pixel to the next. */
@@ -62,6 +60,12 @@ static bool read_byte_conv(const hn_eval *c, uint32_t filters_arg, byte_conv_ste
     return true;
 }
 
+/* When all sizes and strides of the job are settled. */
+static void keep_form(byte_conv_step *s) {
+    s->form = hn_conv_int8_read_form(&s->job);
+    s->job.form = &s->form;
+}
+
 /* Zero points of the filters as integers, in the memory of the plan. */
 static hone_status read_filter_zeros(hn_eval *c, const hn_array *zeros, hn_int8_columns *columns) {
     if (!zeros)
@@ -77,15 +81,10 @@ static hone_status read_filter_zeros(hn_eval *c, const hn_array *zeros, hn_int8_
 
 /* ---- quantized ahead -------------------------------------------------------------------------- */
 
-static void range_of_type(hn_dtype type, float *low, float *high) {
-    *low = type == HN_I8 ? INT8_MIN : 0;
-    *high = type == HN_I8 ? INT8_MAX : UINT8_MAX;
-}
-
 /* Bytes with the limits of an activation, which hold behind the rounding. */
 static void limit_bytes(hn_dtype type, int32_t zero, float scale, const hn_epilogue_f32 *e,
                         float *low, float *high) {
-    range_of_type(type, low, high);
+    hn_int_range(type, low, high);
     *low -= (float)zero;
     *high -= (float)zero;
     if (e->is_limited) {
@@ -110,7 +109,7 @@ static void read_byte_result(const hn_eval *c, const hn_epilogue_f32 *e, hn_int8
     }
     const hn_array *c_zero = hn_arg(c, 13);
     hn_int8_residual *sum = &result->residual;
-    range_of_type(c_zero->dtype, &result->low, &result->high);
+    hn_int_range(c_zero->dtype, &result->low, &result->high);
     result->low -= (float)byte_number(c_zero, 0);
     result->high -= (float)byte_number(c_zero, 0);
     *sum = (hn_int8_residual){.row = pixel_step(z),
@@ -154,7 +153,7 @@ static hone_status lower_qlinear_conv(hn_eval *c, hn_lowered *out) {
     byte_conv_step *s = hn_lower_alloc(c, sizeof *s);
     HN_TRY_PTR(s);
     *s = (byte_conv_step){.has_residual = hn_arg(c, 9) != NULL};
-    if (!read_byte_conv(c, 3, s) || !is_byte_map(hn_arg(c, 0)) ||
+    if (!read_byte_conv(c, 3, s) || !hn_dtype_is_byte(hn_arg(c, 0)->dtype) ||
         !has_known_params(c, s->job.filters) || !hn_fused_epilogue(c, &e) ||
         (e.unary && hn_arg(c, 6)))
         return HONE_OK;
@@ -179,6 +178,7 @@ static hone_status lower_qlinear_conv(hn_eval *c, hn_lowered *out) {
                                          .a = e.a,
                                          .b = e.b};
     }
+    keep_form(s);
     void *memory = hn_lower_alloc(c, hn_conv_int8_columns_bytes(&s->job));
     HN_TRY_PTR(memory);
     hn_conv_int8_fill_columns(&columns, memory, &s->job);
@@ -242,6 +242,7 @@ static hone_status lower_dynamic_conv(hn_eval *c, hn_lowered *out) {
                                    .n_scales = (int64_t)w_scale->n_elems,
                                    .divisor = 1};
     HN_TRY(read_filter_zeros(c, w_zero, &s->columns));
+    keep_form(s);
     s->x_bytes = aligned_part(s->n_x);
     s->columns_bytes = aligned_part(hn_conv_int8_columns_bytes(&s->job));
     *out = (hn_lowered){.run = run_dynamic_conv,

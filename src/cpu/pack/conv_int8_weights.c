@@ -22,8 +22,8 @@ static hone_status prepare_int8_filters(hn_eval *c, uint32_t arg, void **state) 
     int64_t groups = hn_attr_i(&c->node, "group", 1);
     hn_window window;
     *state = NULL;
-    if (!w || (w->dtype != HN_I8 && w->dtype != HN_U8) || w->rank < 3 || w->n_elems == 0 ||
-        groups < 1 || w->dims[0] % groups != 0 || hn_attr_i(&c->node, "channels_first", 0) != 0)
+    if (!w || !hn_dtype_is_byte(w->dtype) || w->rank < 3 || w->n_elems == 0 || groups < 1 ||
+        w->dims[0] % groups != 0 || hn_attr_i(&c->node, "channels_first", 0) != 0)
         return HONE_OK;
     hn_window_read(&c->node, w->rank - 2, unknown, unknown, w->dims + 2, &window);
     if (!hn_conv_int8_is_fast(&window, groups))

@@ -13,7 +13,7 @@ static hone_status fill_int8_side(void *job, void *out) {
 
 /* One matrix, which may be a stack of one, of bytes. */
 static bool is_int8_matrix(const hn_array *b) {
-    if (!b || (b->dtype != HN_I8 && b->dtype != HN_U8) || b->n_elems < FEWEST_BYTES || b->rank < 2)
+    if (!b || !hn_dtype_is_byte(b->dtype) || b->n_elems < FEWEST_BYTES || b->rank < 2)
         return false;
     return hn_count(b->rank - 2, b->dims) == 1;
 }

@@ -91,7 +91,7 @@ static bool reads_output(const hn_rule *r, hn_id node, uint32_t i) {
 /* Of bytes the maximum alone: their averages have operators of their own. */
 static bool judge_pool(const hn_rule *r, hn_id node, hn_layout_form *f) {
     hn_dtype elem = hn_elem_of(r, hn_in(r, node, 0));
-    bool is_byte_max = (elem == HN_U8 || elem == HN_I8) && hn_is_op(r, node, "MaxPool");
+    bool is_byte_max = hn_dtype_is_byte(elem) && hn_is_op(r, node, "MaxPool");
     f->saved_bytes = hn_layout_bytes(r, hn_in(r, node, 0)) / 2;
     return !reads_output(r, node, 1) &&
            (judge_seed(r, node, f) || (is_byte_max && hn_layout_is_last(&f->in)));

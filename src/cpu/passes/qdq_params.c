@@ -8,10 +8,6 @@
 #define SAME_SCALE 1e-6 /* relative difference of scales that were rounded in another order */
 #define MOST_INT32_BIAS 1.073e9 /* half of what int32 holds: sums need the rest */
 
-static bool is_byte(hn_dtype t) {
-    return t == HN_U8 || t == HN_I8;
-}
-
 double hn_param_at(const hn_rule *r, hn_id value, uint64_t i) {
     const hn_tensor *t = value == HN_NONE ? NULL : hn_const(r, value);
     double v = 0;
@@ -63,7 +59,7 @@ bool hn_dequantized_read_any(const hn_rule *r, hn_id value, hn_dequantized *out)
 }
 
 bool hn_dequantized_read(const hn_rule *r, hn_id value, hn_dequantized *out) {
-    return hn_dequantized_read_any(r, value, out) && is_byte(out->elem);
+    return hn_dequantized_read_any(r, value, out) && hn_dtype_is_byte(out->elem);
 }
 
 static hn_id new_zero_points(hn_rule *r, hn_dtype elem, const hn_tensor *like) {
@@ -84,7 +80,7 @@ bool hn_quantized_read(const hn_rule *r, hn_id node, hn_quantized *out) {
                           .elem = hn_elem_of(r, hn_out(r, node, 0))};
     const hn_tensor *scales = plain_scales(r, out->scale);
     return scales && scales->n_elems == 1 && zeros_fit(r, out->zero, scales) &&
-           is_byte(out->elem) && hn_elem_of(r, hn_in(r, node, 0)) == HN_F32 &&
+           hn_dtype_is_byte(out->elem) && hn_elem_of(r, hn_in(r, node, 0)) == HN_F32 &&
            hn_node_i(r, node, "block_size", 0) == 0 &&
            hn_node_i(r, node, "precision", 0) == HN_UNDEFINED;
 }

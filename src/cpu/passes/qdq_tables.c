@@ -71,7 +71,7 @@ static void add_source(const hn_rule *r, table_sources *s, hn_id value) {
     for (uint32_t i = 0; i < s->n; i++)
         if (s->at[i] == value)
             return;
-    if ((t == HN_U8 || t == HN_I8) && s->n < MOST_TABLE_NODES)
+    if (hn_dtype_is_byte(t) && s->n < MOST_TABLE_NODES)
         s->at[s->n++] = value;
 }
 

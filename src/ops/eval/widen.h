@@ -36,6 +36,9 @@ typedef struct hn_affine {
 hn_affine hn_byte_affine(uint64_t n, const float *v);
 /* The numbers become what such bytes hold of them. */
 void hn_round_to_bytes(uint64_t n, float *v);
+static inline int32_t hn_byte_at(const void *bytes, bool is_signed, int64_t i) {
+    return is_signed ? ((const int8_t *)bytes)[i] : ((const uint8_t *)bytes)[i];
+}
 /* Smallest and largest number of an integer type of up to 16 bits. */
 void hn_int_range(hn_dtype t, float *lo, float *hi);
 

@@ -22,8 +22,7 @@ static bool fits_columns(const hn_rule *r, hn_id value, hn_id b) {
 }
 
 static bool is_8_bit(const hn_rule *r, hn_id value) {
-    hn_dtype t = hn_elem_of(r, value);
-    return t == HN_U8 || t == HN_I8;
+    return hn_dtype_is_byte(hn_elem_of(r, value));
 }
 
 static bool read_product(hn_rule *r, integer_product *p) {

@@ -206,14 +206,14 @@ static void conv_int8_tasks(void *ctx, int lane, int64_t begin, int64_t end) {
 
 /* Offsets of the runs, then the bands. */
 size_t hn_conv_int8_workspace_bytes(const hn_conv_int8_job *job) {
-    hn_conv_int8_form f = hn_conv_int8_read_form(job);
+    hn_conv_int8_form f = hn_conv_int8_form_of(job);
     return hn_int8_aligned(f.n_runs, sizeof(int64_t)) +
            (f.copies ? (size_t)(f.band_bytes * HN_MAX(job->n_threads, 1)) : 0);
 }
 
 void hn_conv_int8(hn_pool *pool, const hn_conv_int8_job *job) {
     conv_int8_run run = {.job = job,
-                         .form = hn_conv_int8_read_form(job),
+                         .form = hn_conv_int8_form_of(job),
                          .pool = pool,
                          .tiles = hn_u8s8_pick(),
                          .lines = hn_depthwise_int8_pick(),

@@ -9,6 +9,7 @@
 #include "cpu/kernels/gemm_int8/int8_result.h"
 #include "cpu/kernels/kernel.h"
 
+typedef struct hn_conv_int8_form hn_conv_int8_form; /* conv_int8_form.h */
 typedef struct hn_conv_int8_job {
     const hn_window *window;
     int64_t batch, channels, filters, groups;
@@ -20,8 +21,9 @@ typedef struct hn_conv_int8_job {
     hn_int8_result result; /* arrays by hn_conv_int8_fill_columns; residual.row as y_step */
     void *y;
     int64_t y_step;
-    int n_threads;   /* at most so many run it; the workspace is divided among them */
-    void *workspace; /* hn_conv_int8_workspace_bytes, aligned to HN_CONV_INT8_ALIGN */
+    const hn_conv_int8_form *form; /* of this job; NULL: read in the call */
+    int n_threads;                 /* at most so many run it; the workspace is divided among them */
+    void *workspace;               /* hn_conv_int8_workspace_bytes, aligned to HN_CONV_INT8_ALIGN */
 } hn_conv_int8_job;
 
 #define HN_CONV_INT8_ALIGN 64

@@ -1,4 +1,4 @@
-/* Inside conv_int8: what sizes decide about a convolution of bytes.
+/* What sizes decide about a convolution of bytes.
  *
  * Tiles read windows in runs: the bytes of one line of the kernel where its pixels are neighbours
  * and all channels belong to the window, else those of one pixel. Windows that lie inside the input
@@ -17,7 +17,7 @@ typedef struct hn_int8_plane {
     int64_t in, out, kernel, stride, dilation, pad;
 } hn_int8_plane;
 
-typedef struct hn_conv_int8_form {
+struct hn_conv_int8_form {
     hn_int8_plane lines, cols;
     int64_t images;
     /* Pixels of an image of x and of y: the last line may have fewer than the others. */
@@ -30,9 +30,13 @@ typedef struct hn_conv_int8_form {
     int64_t band_bytes;              /* of a copy */
     /* Panels of filters, or blocks of channels: of a group, of all, columns of one, of a task. */
     int64_t group_panels, n_panels, width, panel_grain;
-} hn_conv_int8_form;
+};
 
 hn_conv_int8_form hn_conv_int8_read_form(const hn_conv_int8_job *job);
+/* The job's own, or one that is read. */
+static inline hn_conv_int8_form hn_conv_int8_form_of(const hn_conv_int8_job *job) {
+    return job->form ? *job->form : hn_conv_int8_read_form(job);
+}
 
 /* Bytes of one packed panel. */
 static inline int64_t hn_conv_int8_panel_bytes(const hn_conv_int8_form *f) {

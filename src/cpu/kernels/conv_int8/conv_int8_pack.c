@@ -12,7 +12,7 @@ static int64_t padded_columns(const hn_conv_int8_form *f) {
 }
 
 size_t hn_conv_int8_packed_bytes(const hn_conv_int8_job *job) {
-    hn_conv_int8_form f = hn_conv_int8_read_form(job);
+    hn_conv_int8_form f = hn_conv_int8_form_of(job);
     return hn_int8_aligned(packed_panels(&f) * hn_conv_int8_panel_bytes(&f), 1) +
            hn_int8_aligned(padded_columns(&f), sizeof(uint32_t));
 }
@@ -69,7 +69,7 @@ static uint32_t *packed_sums(const hn_conv_int8_form *f, void *packed) {
 }
 
 void hn_conv_int8_pack(const hn_conv_int8_job *job, const void *w, bool is_signed, void *out) {
-    hn_conv_int8_form f = hn_conv_int8_read_form(job);
+    hn_conv_int8_form f = hn_conv_int8_form_of(job);
     int64_t panel_bytes = hn_conv_int8_panel_bytes(&f);
     memset(out, 0, hn_conv_int8_packed_bytes(job));
     for (int64_t panel = 0; panel < f.n_panels; panel++) {
@@ -88,13 +88,13 @@ void hn_conv_int8_pack(const hn_conv_int8_job *job, const void *w, bool is_signe
 
 /* Those of a group stand together: block.col of group g begins at g times what they take. */
 size_t hn_conv_int8_columns_bytes(const hn_conv_int8_job *job) {
-    hn_conv_int8_form f = hn_conv_int8_read_form(job);
+    hn_conv_int8_form f = hn_conv_int8_form_of(job);
     return (size_t)padded_columns(&f) * HN_INT8_COLUMN_BYTES;
 }
 
 void hn_conv_int8_fill_columns(const hn_int8_columns *columns, void *memory,
                                hn_conv_int8_job *job) {
-    hn_conv_int8_form f = hn_conv_int8_read_form(job);
+    hn_conv_int8_form f = hn_conv_int8_form_of(job);
     int64_t n_groups = f.n_panels / HN_MAX(f.group_panels, 1), padded = f.group_panels * f.width;
     hn_int8_result first = job->result, *result = &job->result;
     const uint32_t *zeros = NULL;

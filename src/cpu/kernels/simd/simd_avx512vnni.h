@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "base/base.h"
+#include "cpu/kernels/simd/simd_word.h"
 
 #define VNNI __m512i
 #define VNNI_ELEMS 16
@@ -23,15 +23,9 @@
 #define VNNI_HIGH_PAIRS(a, b) _mm512_unpackhi_epi16(a, b)
 #define VNNI_QUARTERS_OF(a, b, which) _mm512_shuffle_i32x4(a, b, which)
 /* The same four bytes for each element. */
-#define VNNI_BROADCAST(p) hn_broadcast__avx512vnni(p)
+#define VNNI_BROADCAST(p) _mm512_set1_epi32(hn_load_word(p))
 /* sum += u0 * s0 + ... + u3 * s3 of the unsigned bytes of u and the signed bytes of s, modulo 2^32.
  * In assembly, because gcc 12 copies and spills the sums around the intrinsic. */
 #define VNNI_DOT(sum, u, s) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(u), "v"(s))
-
-VNNI_INLINE __m512i hn_broadcast__avx512vnni(const void *p) {
-    int32_t bytes;
-    memcpy(&bytes, p, sizeof bytes);
-    return _mm512_set1_epi32(bytes);
-}
 
 #endif /* HN_SIMD_AVX512VNNI_H */

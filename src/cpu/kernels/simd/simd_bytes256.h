@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "base/base.h"
+#include "cpu/kernels/simd/simd_word.h"
 
 #define YMM __m256i
 #define YMM_ELEMS 8
@@ -16,10 +16,10 @@
 #define YMM_STORE(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), v)
 #define YMM_PREFETCH(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
 /* The same four bytes for each element. */
-#define YMM_BROADCAST(p) _mm256_set1_epi32(hn_word__avx2(p))
+#define YMM_BROADCAST(p) _mm256_set1_epi32(hn_load_word(p))
 /* 16 signed bytes as 16-bit integers, and the same four unsigned ones four times. */
 #define YMM_WIDE(p) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#define YMM_WIDE_BROADCAST(p) _mm256_cvtepu8_epi16(_mm_set1_epi32(hn_word__avx2(p)))
+#define YMM_WIDE_BROADCAST(p) _mm256_cvtepu8_epi16(_mm_set1_epi32(hn_load_word(p)))
 /* sum += a0 * b0 + a1 * b1 of pairs of 16 bits: no such sum of products of bytes is too large. */
 #define YMM_ADD_PAIRS(sum, a, b) ((sum) = _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)))
 /* Sums of neighbours: first those of a, then those of b. */
@@ -27,11 +27,5 @@
 /* sum += u0 * s0 + ... + u3 * s3 of the unsigned bytes of u and the signed bytes of s, modulo 2^32,
  * by AVX-VNNI. */
 #define YMM_DOT(sum, u, s) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(u), "x"(s))
-
-YMM_INLINE int32_t hn_word__avx2(const void *p) {
-    int32_t word;
-    memcpy(&word, p, sizeof word);
-    return word;
-}
 
 #endif /* HN_SIMD_BYTES256_H */

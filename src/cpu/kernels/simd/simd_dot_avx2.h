@@ -1,11 +1,12 @@
 /* Vectors of 8 integers of 32 bits, or of 32 bytes; see simd_dot_avx512vnni.h. */
 #include "cpu/kernels/simd/simd_avx2.h"
+#include "cpu/kernels/simd/simd_word.h"
 
 #define D __m256i
 #define D_NAME(name) name##__avx2
 #define D_LOAD(p) _mm256_loadu_si256((const void *)(p))
 #define D_SET1(x) _mm256_set1_epi32(x)
-#define D_BROADCAST(p) hn_four_bytes__avx2(p)
+#define D_BROADCAST(p) _mm256_set1_epi32(hn_load_word(p))
 #define D_AND(a, b) _mm256_and_si256(a, b)
 #define D_SHIFT(v, n) _mm256_srli_epi32(v, n)
 #define D_MUL(a, b) _mm256_mullo_epi32(a, b)
@@ -19,12 +20,6 @@
 
 #ifndef HN_SIMD_DOT_AVX2_H
 #  define HN_SIMD_DOT_AVX2_H
-V_INLINE __m256i hn_four_bytes__avx2(const void *p) {
-    int32_t bytes;
-    memcpy(&bytes, p, sizeof bytes);
-    return _mm256_set1_epi32(bytes);
-}
-
 /* Even and odd bytes as numbers of 16 bits: the instruction for bytes would saturate. */
 V_INLINE __m256i hn_dot__avx2(__m256i sum, __m256i u, __m256i s) {
     __m256i even = _mm256_and_si256(u, _mm256_set1_epi16(0xFF)), odd = _mm256_srli_epi16(u, 8);

@@ -8,10 +8,10 @@
 
 #define D __m512i
 #define D_NAME(name) name##__avx512vnni
-#define D_LOAD(p) _mm512_loadu_si512(p)
+#define D_LOAD(p) VNNI_LOAD(p)
 #define D_SET1(x) _mm512_set1_epi32(x)
 /* Four bytes that are the same for each element. */
-#define D_BROADCAST(p) hn_four_bytes__avx512(p)
+#define D_BROADCAST(p) VNNI_BROADCAST(p)
 #define D_AND(a, b) _mm512_and_si512(a, b)
 #define D_SHIFT(v, n) _mm512_srli_epi32(v, (unsigned)(n)) /* right, zeros come in */
 #define D_MUL(a, b) _mm512_mullo_epi32(a, b)
@@ -21,12 +21,3 @@
 #define D_SLOW_ROWS INT64_MAX
 #define D_DOT(sum, u, s) VNNI_DOT(sum, u, s)
 #define D_DOT_LOW(sum, u, s) VNNI_DOT(sum, u, s)
-
-#ifndef HN_SIMD_DOT_AVX512VNNI_H
-#  define HN_SIMD_DOT_AVX512VNNI_H
-V_INLINE __m512i hn_four_bytes__avx512(const void *p) {
-    int32_t bytes;
-    memcpy(&bytes, p, sizeof bytes);
-    return _mm512_set1_epi32(bytes);
-}
-#endif

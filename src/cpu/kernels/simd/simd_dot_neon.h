@@ -1,11 +1,12 @@
 /* Vectors of 4 integers of 32 bits, or of 16 bytes; see simd_dot_avx512vnni.h. */
 #include "cpu/kernels/simd/simd_neon.h"
+#include "cpu/kernels/simd/simd_word.h"
 
 #define D int32x4_t
 #define D_NAME(name) name##__neon
 #define D_LOAD(p) vreinterpretq_s32_u8(vld1q_u8((const void *)(p)))
 #define D_SET1(x) vdupq_n_s32(x)
-#define D_BROADCAST(p) hn_four_bytes__neon(p)
+#define D_BROADCAST(p) vdupq_n_s32(hn_load_word(p))
 #define D_AND(a, b) vandq_s32(a, b)
 #define D_SHIFT(v, n) vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(v), vdupq_n_s32(-(n))))
 #define D_MUL(a, b) vmulq_s32(a, b)
@@ -17,12 +18,6 @@
 
 #ifndef HN_SIMD_DOT_NEON_H
 #  define HN_SIMD_DOT_NEON_H
-V_INLINE int32x4_t hn_four_bytes__neon(const void *p) {
-    int32_t bytes;
-    memcpy(&bytes, p, sizeof bytes);
-    return vdupq_n_s32(bytes);
-}
-
 /* A product of bytes of either kind fits 16 bits. */
 V_INLINE int32x4_t hn_dot__neon(int32x4_t sum, int32x4_t u, int32x4_t s) {
     uint8x16_t left = vreinterpretq_u8_s32(u);

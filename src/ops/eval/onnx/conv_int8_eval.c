@@ -6,14 +6,10 @@
 #define BLOCK_BYTES ((int64_t)256 << 10) /* of copied windows: a part of the second-level cache */
 #define FEWEST_FILTERS 4                 /* of a group: a product of fewer rows gains nothing */
 
-static bool is_byte_array(const hn_array *a) {
-    return a->dtype == HN_I8 || a->dtype == HN_U8;
-}
-
 bool hn_byte_conv_fits(const hn_byte_conv *v) {
-    return is_byte_array(v->x) && is_byte_array(v->w) && hn_gemm_int8_is_fast() &&
-           v->window->n_axes > 0 && v->w->n_elems > 0 && v->window->out_elems > 0 &&
-           v->w->dims[0] / v->groups >= FEWEST_FILTERS;
+    return hn_dtype_is_byte(v->x->dtype) && hn_dtype_is_byte(v->w->dtype) &&
+           hn_gemm_int8_is_fast() && v->window->n_axes > 0 && v->w->n_elems > 0 &&
+           v->window->out_elems > 0 && v->w->dims[0] / v->groups >= FEWEST_FILTERS;
 }
 
 /* Windows of some output positions: one row per channel and window element. */

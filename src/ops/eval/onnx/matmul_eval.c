@@ -194,18 +194,14 @@ static hone_status matmul_int8_sums(hn_eval *c, const hn_product_stack *s, const
     return HONE_OK;
 }
 
-static bool is_int8(const hn_array *a) {
-    return a->dtype == HN_I8 || a->dtype == HN_U8;
-}
-
 hone_status hn_product_eval_int(hn_eval *c, const hn_product *p, const hn_array *a_zero,
                                 const hn_array *b_zero, const hn_array *y, int32_t *sums) {
     hn_product_stack s;
     if (y->n_elems == 0)
         return HONE_OK;
     hn_product_stack_read(p, y, &s);
-    if (hn_packed_int8(c) ||
-        (is_int8(p->a) && is_int8(p->b) && s.n_products == 1 && hn_gemm_int8_is_fast()))
+    if (hn_packed_int8(c) || (hn_dtype_is_byte(p->a->dtype) && hn_dtype_is_byte(p->b->dtype) &&
+                              s.n_products == 1 && hn_gemm_int8_is_fast()))
         return matmul_int8_sums(c, &s, p, a_zero, b_zero, sums);
     hn_slices rows = matmul_row_slices(s.k);
     hn_slices columns = p->trans_b ? matmul_row_slices(s.k) : matmul_column_slices(s.n, s.k * s.n);
