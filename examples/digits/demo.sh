@@ -5,7 +5,7 @@ set -euo pipefail
 hone=$(realpath "${1:-build/release/hone}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cp "$(dirname "$0")"/{digits.onnx,images.npy} "$scratch"
+cp "$(dirname "$0")"/{digits.onnx,images.npy,calib.npy} "$scratch"
 cd "$scratch"
 
 bold='' plain=''
@@ -29,4 +29,6 @@ step 'And the copy?' check shaped.onnx
 step 'Run it on the 360 images that training never saw' run digits.onnx --input image=images.npy --repeat 20
 step 'Make it smaller, and prove that it computes the same' optimize digits.onnx -o fast.onnx --verify |
     sed -n '1,4p; /^  nodes/p; /^verified/p'
+step 'Make it int8, from a few images, and see what each layer loses' quantize digits.onnx --calib calib.npy -o int8.onnx --explain
+step 'And run that' run int8.onnx --input image=images.npy --repeat 20
 step 'Does the copy compute the same?' diff digits.onnx shaped.onnx --random 1 --all
