@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../cli/json_tree.h"
-#include "../../cli/wordpiece.h"
+#include "values/json_tree.h"
+#include "data/wordpiece.h"
 
 static void parse_manifest(const uint8_t *data, size_t n_bytes) {
     cli_buffer file = {0};
