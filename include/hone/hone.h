@@ -780,6 +780,15 @@ HONE_API const char *hone_session_dims_note(const hone_session *session);
  * versions that disagree with the imports. Says what was assumed; "" when the model is valid, or
  * came from the cache. */
 HONE_API const char *hone_session_model_note(const hone_session *session);
+/* Where the time of a session went so far. */
+typedef struct hone_session_costs {
+    double optimize_seconds; /* the program: graph optimization, or reading the cache; with a
+                                cache_dir or kernel_choices packing, too */
+    double pack_seconds;     /* packing weights before the first run */
+    double plan_seconds;     /* plans, one for each new set of input shapes */
+    uint64_t n_plans;
+} hone_session_costs;
+HONE_API void hone_session_get_costs(const hone_session *session, hone_session_costs *costs);
 /* Names of the providers of this build: 0, 1, ...; "" past the last. */
 HONE_API const char *hone_provider_name(uint32_t i);
 

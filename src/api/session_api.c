@@ -124,6 +124,12 @@ const char *hone_session_model_note(const hone_session *session) {
     return hn_session_model_note(session_of(session));
 }
 
+void hone_session_get_costs(const hone_session *session, hone_session_costs *costs) {
+    hn_session_costs c = hn_session_get_costs(session_of(session));
+    *costs = (hone_session_costs){1e-9 * (double)c.optimize_ns, 1e-9 * (double)c.pack_ns,
+                                  1e-9 * (double)c.plan_ns, c.n_plans};
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Inputs with a default come after those without. */

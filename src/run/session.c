@@ -115,8 +115,10 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
     hone_status status = has_all ? hn_model_check_files(m, err) : HONE_E_NOMEM;
     if (status == HONE_OK)
         status = hn_session_keep_options(s);
+    uint64_t start = hn_now_ns();
     if (status == HONE_OK)
         status = take_chosen_program(s, m, err);
+    s->costs.optimize_ns = hn_now_ns() - start;
     if (status != HONE_OK)
         hn_session_free(s);
     else
@@ -245,12 +247,37 @@ static void keep_plan(hn_session *s, const hn_call *c, hn_plan *fresh, borrowed_
         hn_plan_free(fresh);
 }
 
+static void add_costs(hn_session *s, uint64_t pack_ns, uint64_t plan_ns) {
+    pthread_mutex_lock(&s->lock);
+    s->costs.pack_ns += pack_ns;
+    s->costs.plan_ns += plan_ns;
+    s->costs.n_plans++;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Of all sessions that took over, too. */
+hn_session_costs hn_session_get_costs(hn_session *first) {
+    hn_session_costs sum = {0};
+    for (hn_session *s = first->newest; s; s = s->older) {
+        pthread_mutex_lock(&s->lock);
+        sum.optimize_ns += s->costs.optimize_ns;
+        sum.pack_ns += s->costs.pack_ns;
+        sum.plan_ns += s->costs.plan_ns;
+        sum.n_plans += s->costs.n_plans;
+        pthread_mutex_unlock(&s->lock);
+    }
+    return sum;
+}
+
 static hone_status borrow_plan(hn_session *s, const hn_call *c, borrowed_plan *b, hone_error *err) {
     hn_plan *fresh;
     if (borrow_kept(s, c, b))
         return HONE_OK;
+    uint64_t start = hn_now_ns();
     HN_TRY(hn_program_pack(s->program, s->pool, err));
+    uint64_t packed = hn_now_ns();
     HN_TRY(hn_plan_new(s->program, hn_pool_threads(s->pool), c->n_inputs, c->inputs, &fresh, err));
+    add_costs(s, packed - start, hn_now_ns() - packed);
     keep_plan(s, c, fresh, b);
     return HONE_OK;
 }

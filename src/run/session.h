@@ -47,6 +47,11 @@ hone_status hn_session_new(const hn_model *m, const hn_session_options *o, hn_se
                            hone_error *err);
 void hn_session_free(hn_session *s);
 const hn_program *hn_session_program(const hn_session *s);
+typedef struct hn_session_costs {
+    uint64_t optimize_ns, pack_ns, plan_ns; /* so far */
+    uint64_t n_plans;                       /* that were made */
+} hn_session_costs;
+hn_session_costs hn_session_get_costs(hn_session *s);
 /* Why the cache was not used or not written; "" when it was, or nobody asked for one. */
 const char *hn_session_cache_note(const hn_session *s);
 /* The same for the measured kernels. */

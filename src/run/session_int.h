@@ -26,6 +26,7 @@ struct hn_session {
     const char *cache_note, *kernels_note;
     hn_fork_hook fork_hook; /* of the lock */
     pthread_mutex_t lock;   /* guards all below */
+    hn_session_costs costs;
     hn_kept_plan *plans;
     uint32_t n_plans;
     uint64_t clock;

@@ -1,4 +1,4 @@
-/* Session options: dimensions, denormals, providers, requested outputs, deadlines. */
+/* Session options: dimensions, denormals, providers, requested outputs, deadlines, costs. */
 #include "run_model.h"
 
 #include <math.h>
@@ -300,6 +300,36 @@ static void kernels_look_at_the_deadline(void **state) {
                           DIMS(1, 1, 1000000));
 }
 
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+static void run_rows(const runner *r, int64_t rows) {
+    hone_value *x = counting_floats(DIMS(rows, 4));
+    hone_value *y = result_of(r, "x", x, "y");
+    hone_value_free(x);
+    hone_value_free(y);
+}
+
+static void a_session_tells_its_costs(void **state) {
+    (void)state;
+    hone_session_costs before, first, again, other;
+    runner r =
+        runner_of(RUN_HEAD "g (float[n,4] x) => (float[n,4] y) { a = Relu (x) y = Neg (a) }");
+    hone_session_get_costs(r.session, &before);
+    assert_true(before.optimize_seconds > 0 && before.plan_seconds == 0 && before.n_plans == 0);
+    run_rows(&r, 2);
+    hone_session_get_costs(r.session, &first);
+    assert_true(first.plan_seconds > 0 && first.pack_seconds >= 0);
+    assert_int_equal(first.n_plans, 1);
+    run_rows(&r, 2);
+    hone_session_get_costs(r.session, &again);
+    assert_memory_equal(&first, &again, sizeof first); /* the plan was kept */
+    run_rows(&r, 3);
+    hone_session_get_costs(r.session, &other);
+    assert_int_equal(other.n_plans, 2);
+    assert_true(other.plan_seconds > first.plan_seconds);
+    runner_free(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_may_fix_dimensions),
@@ -312,6 +342,7 @@ int main(void) {
         cmocka_unit_test(every_run_draws_new_numbers),
         cmocka_unit_test(loops_draw_new_numbers),
         cmocka_unit_test(kernels_look_at_the_deadline),
+        cmocka_unit_test(a_session_tells_its_costs),
     };
     return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
 }
