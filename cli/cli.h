@@ -188,6 +188,10 @@ hone_status cli_load_model(const char *path, const cli_list *custom_ops, bool sk
                            bool copy_files, hone_model **model, hone_error *error);
 /* Loads a model and applies --dim and --shape. Reports errors and returns NULL. */
 hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_external_data);
+/* What --dim NAME=SIZE and --shape INPUT=SIZES do to a model, for the option that is named. Report
+ * errors: EXIT_FAILED. */
+int cli_fix_dim(hone_model *m, const char *option, const char *text);
+int cli_fix_shape(hone_model *m, const char *option, const char *text);
 typedef struct cli_save_options { /* where and how a model is written */
     const char *output, *external, *external_file;
     uint64_t threshold, alignment;

@@ -33,18 +33,18 @@ static char *split_assignment(const char *text, const char **value) {
     return name;
 }
 
-static int apply_dim(hone_model *m, const char *text) {
+int cli_fix_dim(hone_model *m, const char *option, const char *text) {
     const char *value;
     int64_t size;
     hone_error error;
     char *name = split_assignment(text, &value);
     if (!name || !parse_i64(&value, &size) || *value) {
         free(name);
-        return cli_fail("--dim %s: write NAME=SIZE, for example --dim batch=4", text);
+        return cli_fail("%s %s: write NAME=SIZE, for example %s batch=4", option, text, option);
     }
     hone_status status = hone_model_fix_dim(m, name, size, &error);
     free(name);
-    return status == HONE_OK ? EXIT_OK : cli_fail("--dim %s: %s", text, error.message);
+    return status == HONE_OK ? EXIT_OK : cli_fail("%s %s: %s", option, text, error.message);
 }
 
 /* 1x3x224x224, or with commas. */
@@ -63,7 +63,7 @@ static bool parse_dims(const char *text, uint32_t *rank, int64_t dims[MAX_RANK])
     }
 }
 
-static int apply_shape(hone_model *m, const char *text) {
+int cli_fix_shape(hone_model *m, const char *option, const char *text) {
     const char *value;
     uint32_t rank;
     int64_t dims[MAX_RANK];
@@ -71,12 +71,12 @@ static int apply_shape(hone_model *m, const char *text) {
     char *name = split_assignment(text, &value);
     if (!name || !parse_dims(value, &rank, dims)) {
         free(name);
-        return cli_fail("--shape %s: write INPUT=SIZES, for example --shape image=1x3x224x224",
-                        text);
+        return cli_fail("%s %s: write INPUT=SIZES, for example %s image=1x3x224x224", option, text,
+                        option);
     }
     hone_status status = hone_model_fix_shape(m, name, rank, dims, &error);
     free(name);
-    return status == HONE_OK ? EXIT_OK : cli_fail("--shape %s: %s", text, error.message);
+    return status == HONE_OK ? EXIT_OK : cli_fail("%s %s: %s", option, text, error.message);
 }
 
 int cli_parse_level(const char *text, hone_level *level) {
@@ -144,9 +144,9 @@ hone_model *cli_load(const char *path, const cli_model_options *o, bool skip_ext
     }
     int status = EXIT_OK;
     for (size_t i = 0; i < o->shapes.n && status == EXIT_OK; i++)
-        status = apply_shape(m, o->shapes.at[i]);
+        status = cli_fix_shape(m, "--shape", o->shapes.at[i]);
     for (size_t i = 0; i < o->dims.n && status == EXIT_OK; i++)
-        status = apply_dim(m, o->dims.at[i]);
+        status = cli_fix_dim(m, "--dim", o->dims.at[i]);
     if (status == EXIT_OK)
         return m;
     hone_model_free(m);

@@ -45,14 +45,10 @@ static bool run_batch(const run_dataset *r, const cli_dataset_batch *b, hone_val
 /* The first output has one row of classes per sample. Takes the names over. */
 static bool take_answers(const hone_value *output, cli_dataset_batch *b, dataset_answers *a,
                          hone_error *error) {
-    hone_tensor_info t;
     cli_rank ranks[MOST_TOP];
-    char text[256];
-    if (!hone_value_tensor(output, &t) || !hone_elem_type_bits(t.elem_type) ||
-        t.n_elements < b->n_run || t.n_elements % b->n_run)
-        return cli_refuse(error, "the first output is %s, which has no classes for each sample",
-                          cli_value_text(output, text, sizeof text));
-    uint64_t length = t.n_elements / b->n_run;
+    uint64_t length;
+    if (!cli_dataset_class_rows(output, b, &length, error))
+        return false;
     for (size_t i = 0; i < b->n; i++) {
         sample_answer *answer = &a->at[a->n++];
         uint64_t n = cli_top(output, i * length, length, a->top, ranks);

@@ -26,6 +26,8 @@ typedef struct cli_dataset_options {
 #define CLI_DATASET_OPTIONS(type, member)                                                          \
     CLI_DATASET_ROW(type, "batch", CLI_COUNT, member.batch, "N",                                   \
                     "data: samples per run (default: 1, or what the model declares)"),             \
+    CLI_DATASET_READ_OPTIONS(type, member)
+#define CLI_DATASET_READ_OPTIONS(type, member)                                                     \
     CLI_DATASET_ROW(type, "limit", CLI_COUNT, member.limit, "N",                                   \
                     "data: use N samples: the first ones, or of every class some"),                \
     CLI_DATASET_ROW(type, "shuffle", CLI_TEXT, member.shuffle, "SEED",                             \
@@ -90,5 +92,8 @@ bool cli_dataset_batch_size(const cli_dataset *d, size_t *size, hone_error *erro
 bool cli_dataset_batch_read(cli_dataset *d, uint64_t first, cli_dataset_batch *b,
                             hone_error *error);
 void cli_dataset_batch_free(cli_dataset_batch *b);
+/* The number of classes in an output that has a row of them for each sample of the batch. */
+bool cli_dataset_class_rows(const hone_value *output, const cli_dataset_batch *b, uint64_t *length,
+                            hone_error *error);
 
 #endif /* HONE_CLI_DATASET_H */

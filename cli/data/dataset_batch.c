@@ -156,3 +156,15 @@ bool cli_dataset_batch_read(cli_dataset *d, uint64_t first, cli_dataset_batch *b
         cli_dataset_batch_free(b);
     return ok;
 }
+
+bool cli_dataset_class_rows(const hone_value *output, const cli_dataset_batch *b, uint64_t *length,
+                            hone_error *error) {
+    hone_tensor_info t;
+    char text[256];
+    if (!hone_value_tensor(output, &t) || !hone_elem_type_bits(t.elem_type) ||
+        t.n_elements < b->n_run || t.n_elements % b->n_run)
+        return cli_refuse(error, "the first output is %s, which has no classes for each sample",
+                          cli_value_text(output, text, sizeof text));
+    *length = t.n_elements / b->n_run;
+    return true;
+}
