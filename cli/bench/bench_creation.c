@@ -2,6 +2,7 @@
  * weights that another one has packed, and memory is that of one case. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -26,7 +27,7 @@ static bool run_checked(bench_session *s, const volatile int *interrupted) {
     hone_error error = {0};
     bool ok = s->runtime->run(s, 0, 0, interrupted, &error);
     s->runtime->drop(s, 0);
-    if (!ok)
+    if (!ok && !*interrupted)
         cli_fail_error(&error);
     return ok;
 }
@@ -55,12 +56,15 @@ static bool create_and_run(const bench_cases *cases, bench_case *c, bench_costs 
     return ok;
 }
 
-static bool read_costs(int from, bench_costs *costs) {
+/* A signal that ends the command may have come to the parent alone. */
+static bool read_costs(const bench_cases *cases, pid_t child, int from, bench_costs *costs) {
     char *at = (char *)costs;
     size_t n = 0;
     while (n < sizeof *costs) {
         ssize_t got = read(from, at + n, sizeof *costs - n);
-        if (got <= 0 && errno != EINTR)
+        if (got < 0 && errno == EINTR && *cases->interrupted)
+            kill(child, SIGTERM);
+        else if (got == 0 || (got < 0 && errno != EINTR))
             break;
         n += got > 0 ? (size_t)got : 0;
     }
@@ -83,7 +87,7 @@ static bool measure_one_creation(const bench_cases *cases, bench_case *c, bench_
     if (child == 0)
         be_child(cases, c, ends[1]);
     close(ends[1]);
-    bool ok = child > 0 && read_costs(ends[0], costs);
+    bool ok = child > 0 && read_costs(cases, child, ends[0], costs);
     close(ends[0]);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;

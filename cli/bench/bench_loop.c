@@ -180,7 +180,7 @@ static bool take_turn(bench_cases *cases, bench_case *c, size_t n_runs, bool set
     }
     double wall = bench_clock() - start;
     bench_meter_read(&cases->meter, &after);
-    if (t.has_failed)
+    if (t.has_failed && !*cases->interrupted)
         cli_fail("'%s' on %s: %s", c->setup.path, c->setup.runtime->name, t.error.message);
     if (t.has_failed || *cases->interrupted)
         return false;

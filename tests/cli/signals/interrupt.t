@@ -14,6 +14,10 @@ hone: the run was cancelled
 $ $INTERRUPTED 0.2 hone run product.onnxtxt --random 1 --dim n=30 --repeat 1000000000
 hone: the run was cancelled
 [130]
+$ $INTERRUPTED 0.2 hone bench product.onnxtxt --dim n=30 --time 3600
+[130]
+$ $INTERRUPTED 0.5 hone bench product.onnxtxt --dim n=30 --time 3600 --concurrent 2 --no-creation
+[130]
 $ $INTERRUPTED 0.2 hone optimize loop.onnxtxt -o optimized.onnx --verify --timeout 3600
 [130]
 $ $INTERRUPTED 0.2 hone diff loop.onnxtxt loop.onnxtxt --random 1
