@@ -12,6 +12,7 @@
 
 enum { LEAST_RUNS = 10, LEAST_COMPARED = 10, USUAL_TURNS = 20, WORKER_STACK_BYTES = 2 << 20 };
 static const double default_seconds = 3, turn_seconds = 0.05;
+static const double settled_seconds = 0.25; /* cold caches cost longer runs less than a percent */
 
 double bench_clock(void) {
     struct timespec t;
@@ -308,7 +309,8 @@ bool bench_measure(bench_cases *cases) {
                 continue;
             has_more = true;
             cli_progress_step(&progress, share_done(cases, &limits), 1000 * cases->n);
-            ok = take_turn(cases, c, runs_of_turn(c, &limits), cases->n > 1);
+            bool settles = cases->n > 1 && c->estimate < settled_seconds;
+            ok = take_turn(cases, c, runs_of_turn(c, &limits), settles);
         }
     }
     cli_progress_end(&progress);

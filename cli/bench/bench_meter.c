@@ -8,9 +8,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#ifdef __linux__
-#  include <linux/perf_event.h>
-#  include <sys/syscall.h>
+/* Some C libraries come without the headers of the kernel. */
+#if defined(__linux__) && defined(__has_include)
+#  if __has_include(<linux/perf_event.h>)
+#    include <linux/perf_event.h>
+#    include <sys/syscall.h>
+#    define BENCH_HAS_PERF_EVENT
+#  endif
 #endif
 
 /* ---- energy ---------------------------------------------------------------------------------- */
@@ -52,7 +56,7 @@ static void find_packages(bench_meter *m) {
 
 /* ---- counters of the processor --------------------------------------------------------------- */
 
-#ifdef __linux__
+#ifdef BENCH_HAS_PERF_EVENT
 static int open_counter(uint64_t config) {
     struct perf_event_attr a = {.type = PERF_TYPE_HARDWARE,
                                 .size = sizeof a,
@@ -78,7 +82,7 @@ static void open_counters(bench_meter *m) {
 #else
 static void open_counters(bench_meter *m) {
     m->instructions = m->misses = -1;
-    snprintf(m->counters_note, sizeof m->counters_note, "not available: no perf_event here");
+    snprintf(m->counters_note, sizeof m->counters_note, "not available: built without perf_event");
 }
 #endif
 
