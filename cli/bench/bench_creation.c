@@ -1,6 +1,6 @@
 /* Costs of creating a session: measured in a process of its own, so that no case profits from
  * weights that another one has packed, and memory is that of one case. */
-#define _DEFAULT_SOURCE
+#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_number(cli_buffer *out, const char *key, double v) {
+static void put_json_number(cli_buffer *out, const char *key, double v) {
     cli_buffer_printf(out, "\"%s\": ", key);
     cli_json_number(out, v, false);
 }
@@ -30,7 +30,7 @@ static void put_stats(cli_buffer *out, const bench_stats *s) {
     cli_buffer_printf(out, "{\"runs\": %zu", s->n);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         cli_buffer_printf(out, ", ");
-        put_number(out, members[i].key, members[i].value);
+        put_json_number(out, members[i].key, members[i].value);
     }
     cli_buffer_printf(out, ", ");
     put_interval(out, "median_interval", &s->median);
@@ -39,7 +39,7 @@ static void put_stats(cli_buffer *out, const bench_stats *s) {
 
 static void put_change(cli_buffer *out, const char *key, const bench_change *c) {
     cli_buffer_printf(out, ",\n     \"%s\": {", key);
-    put_number(out, "ratio", c->ratio);
+    put_json_number(out, "ratio", c->ratio);
     cli_buffer_printf(out, ", ");
     put_interval(out, "interval", &c->interval);
     cli_buffer_printf(out, ", \"larger_than_noise\": %s}",
@@ -52,7 +52,7 @@ static void put_known(cli_buffer *out, const char *key, double v) {
         return;
     bool is_first = out->n > 0 && out->at[out->n - 1] == '{';
     cli_buffer_printf(out, is_first ? "" : ", ");
-    put_number(out, key, v);
+    put_json_number(out, key, v);
 }
 
 static void put_costs(cli_buffer *out, const bench_case *c) {
@@ -86,7 +86,7 @@ static void put_use(cli_buffer *out, const bench_cases *cases, const bench_case 
     if (cases->meter.misses >= 0)
         put_known(out, "cache_misses", c->used.misses / n);
     cli_buffer_printf(out, "}, ");
-    put_number(out, "cpu_utilization", c->wall > 0 ? c->used.cpu_seconds / c->wall : 0);
+    put_json_number(out, "cpu_utilization", c->wall > 0 ? c->used.cpu_seconds / c->wall : 0);
     if (cases->options->parsed_rate > 0)
         cli_buffer_printf(out, ", \"late_runs\": %llu", (unsigned long long)c->n_late);
 }
@@ -97,7 +97,7 @@ static void put_accuracy(cli_buffer *out, const bench_accuracy *a, const bench_d
                           (unsigned long long)a->n_samples, (unsigned long long)a->n_labelled);
     if (a->n_labelled) {
         cli_buffer_printf(out, ", ");
-        put_number(out, "top1", (double)a->n_first / (double)a->n_labelled);
+        put_json_number(out, "top1", (double)a->n_first / (double)a->n_labelled);
         cli_buffer_printf(out, ", \"top%llu\": ", (unsigned long long)a->top);
         cli_json_number(out, (double)a->n_near / (double)a->n_labelled, false);
     }
@@ -105,13 +105,13 @@ static void put_accuracy(cli_buffer *out, const bench_accuracy *a, const bench_d
     if (!d->n_outputs)
         return;
     cli_buffer_printf(out, ",\n     \"difference\": {\"outputs\": %u, ", d->n_outputs);
-    put_number(out, "max_abs", d->max_abs);
+    put_json_number(out, "max_abs", d->max_abs);
     cli_buffer_printf(out, ", ");
-    put_number(out, "max_rel", d->max_rel);
+    put_json_number(out, "max_rel", d->max_rel);
     cli_buffer_printf(out, ", ");
-    put_number(out, "cosine", d->cosine);
+    put_json_number(out, "cosine", d->cosine);
     cli_buffer_printf(out, ", ");
-    put_number(out, "sqnr_db", d->sqnr_db);
+    put_json_number(out, "sqnr_db", d->sqnr_db);
     cli_buffer_printf(out, "}");
 }
 
@@ -129,7 +129,7 @@ static void put_setup(cli_buffer *out, const bench_setup *s) {
                       (unsigned long long)s->batch);
 }
 
-static void put_shapes(cli_buffer *out, const bench_case *c) {
+static void put_case_shapes(cli_buffer *out, const bench_case *c) {
     cli_buffer_printf(out, ",\n     \"shapes\": [");
     for (uint32_t i = 0; i < c->n_inputs; i++) {
         cli_buffer_printf(out, "%s{", i ? ", " : "");
@@ -143,7 +143,7 @@ static void put_shapes(cli_buffer *out, const bench_case *c) {
 
 static void put_case(cli_buffer *out, const bench_cases *cases, const bench_case *c) {
     put_setup(out, &c->setup);
-    put_shapes(out, c);
+    put_case_shapes(out, c);
     cli_buffer_printf(out, ",\n     \"latency\": ");
     put_stats(out, &c->stats);
     put_use(out, cases, c);

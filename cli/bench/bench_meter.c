@@ -1,4 +1,6 @@
-#define _DEFAULT_SOURCE
+#ifndef _DEFAULT_SOURCE
+#  define _DEFAULT_SOURCE /* syscall */
+#endif
 #include "bench/bench_meter.h"
 
 #include <errno.h>

@@ -89,7 +89,7 @@ static void ort_bench_close(bench_session *s) {
 }
 
 /* --dim NAME=SIZE, so that both runtimes know the same of the model. */
-static bool fix_dims(const ort_bench *b, const bench_options *o, hone_error *error) {
+static bool fix_ort_dims(const ort_bench *b, const bench_options *o, hone_error *error) {
     char name[256];
     for (size_t i = 0; i < o->model.dims.n; i++) {
         const char *text = o->model.dims.at[i], *equals = strrchr(text, '=');
@@ -111,7 +111,7 @@ static bool make_ort_options(ort_bench *b, const bench_options *o, const bench_s
            ort_ok(api, api->create_options(&b->options), "", error) &&
            ort_ok(api, api->set_level(b->options, (int)s->level), "", error) &&
            ort_ok(api, api->set_threads(b->options, (int)s->threads), "", error) &&
-           fix_dims(b, o, error);
+           fix_ort_dims(b, o, error);
 }
 
 /* A model in textual syntax is handed over in its binary form. */

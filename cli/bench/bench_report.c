@@ -12,7 +12,7 @@ typedef struct time_unit {
 } time_unit;
 
 /* Four digits, so that tables of several cases fit a terminal. */
-static void add_time(cli_table *t, double v) {
+static void add_time_cell(cli_table *t, double v) {
     cli_table_add(t, "%.*f", v < 10 ? 3 : v < 100 ? 2 : v < 1000 ? 1 : 0, v);
 }
 
@@ -74,7 +74,7 @@ static void print_subject(const bench_cases *cases) {
 static void add_times(cli_table *t, const bench_stats *s, double factor) {
     const double values[] = {s->p50, s->mean, s->min, s->p90, s->p95, s->p99, s->p999, s->max};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        add_time(t, factor * values[i]);
+        add_time_cell(t, factor * values[i]);
 }
 
 static void print_latency(const bench_cases *cases) {
@@ -107,9 +107,9 @@ static void print_shapes(const bench_cases *cases) {
             const bench_stats *s = &cases->at[i].by_feed[k];
             cli_table_add(&table, "%s", cases->n > 1 ? cases->at[i].label : "");
             cli_table_add(&table, "%s", cases->at[i].inputs[k].text);
-            add_time(&table, unit.factor * s->p50);
-            add_time(&table, unit.factor * s->p95);
-            add_time(&table, unit.factor * s->p99);
+            add_time_cell(&table, unit.factor * s->p50);
+            add_time_cell(&table, unit.factor * s->p95);
+            add_time_cell(&table, unit.factor * s->p99);
             cli_table_add(&table, "%zu", s->n);
         }
     cli_table_print(&table);
@@ -156,12 +156,12 @@ static void print_baseline(const bench_cases *cases) {
         const bench_case *c = &cases->at[i];
         cli_table_add(&table, "%s", cases->n > 1 ? c->label : "");
         if (c->has_baseline) {
-            add_time(&table, unit.factor * c->baseline_median);
-            add_time(&table, unit.factor * c->stats.p50);
+            add_time_cell(&table, unit.factor * c->baseline_median);
+            add_time_cell(&table, unit.factor * c->stats.p50);
             add_verdict(&table, &c->against_baseline);
         } else {
             cli_table_add(&table, "-");
-            add_time(&table, unit.factor * c->stats.p50);
+            add_time_cell(&table, unit.factor * c->stats.p50);
             cli_table_add(&table, "-");
             cli_table_add(&table, "-");
             cli_table_add(&table, "not in the baseline");

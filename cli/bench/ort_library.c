@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE
+#define _POSIX_C_SOURCE 200809L
 #include "bench/ort_library.h"
 
 #include <dlfcn.h>
