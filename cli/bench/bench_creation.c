@@ -73,8 +73,11 @@ static bool read_costs(const bench_cases *cases, pid_t child, int from, bench_co
 
 static _Noreturn void be_child(const bench_cases *cases, bench_case *c, int to) {
     bench_costs costs;
+    cli_progress progress;
+    cli_progress_begin(&progress, "creating a session", NULL);
     bool ok = create_and_run(cases, c, &costs) &&
               write(to, &costs, sizeof costs) == (ssize_t)sizeof costs;
+    cli_progress_end(&progress);
     _exit(ok ? EXIT_OK : EXIT_FAILED);
 }
 

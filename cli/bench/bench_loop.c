@@ -234,16 +234,16 @@ static size_t runs_of_turn(const bench_case *c, const bench_limits *l) {
     return n < left ? n : left;
 }
 
-static uint64_t share_done(const bench_cases *cases, const bench_limits *l) {
-    double sum = 0;
+/* Counted in runs, or in milliseconds where only the time is limited. */
+static void show_progress(const bench_cases *cases, const bench_limits *l, cli_progress *p) {
+    bool by_runs = l->runs != SIZE_MAX;
+    uint64_t all = by_runs ? l->runs : (uint64_t)(1e3 * l->seconds), done = 0;
     for (size_t i = 0; i < cases->n; i++) {
         const bench_case *c = &cases->at[i];
-        double by_runs = l->runs == SIZE_MAX ? 0 : (double)c->series.n / (double)l->runs;
-        double by_time = l->seconds > 0 ? c->wall / l->seconds : 0;
-        double share = by_runs > by_time ? by_runs : by_time;
-        sum += share < 1 ? share : 1;
+        uint64_t own = by_runs ? c->series.n : (uint64_t)(1e3 * c->wall);
+        done += own < all ? own : all;
     }
-    return (uint64_t)(1000 * sum);
+    cli_progress_step(p, done, all * cases->n);
 }
 
 static bool open_case(bench_cases *cases, bench_case *c) {
@@ -298,7 +298,7 @@ bool bench_measure(bench_cases *cases) {
     cli_progress progress;
     bool ok = true, has_more = true;
     bench_meter_open(&cases->meter);
-    cli_progress_begin(&progress, "measuring", "thousandths");
+    cli_progress_begin(&progress, "measuring", limits.runs == SIZE_MAX ? "ms" : "runs");
     for (size_t i = 0; ok && i < cases->n; i++)
         ok = open_case(cases, &cases->at[i]) && warm_up(cases, &cases->at[i]);
     while (ok && has_more) {
@@ -308,7 +308,7 @@ bool bench_measure(bench_cases *cases) {
             if (is_done(c, &limits))
                 continue;
             has_more = true;
-            cli_progress_step(&progress, share_done(cases, &limits), 1000 * cases->n);
+            show_progress(cases, &limits, &progress);
             bool settles = cases->n > 1 && c->estimate < settled_seconds;
             ok = take_turn(cases, c, runs_of_turn(c, &limits), settles);
         }

@@ -219,17 +219,18 @@ static void print_use(const bench_cases *cases) {
 
 static void print_creation(const bench_cases *cases) {
     static const char *const headings[] = {"",     "load",      "optimize", "pack",
-                                           "plan", "first run", "total"};
+                                           "plan", "first run", "total",    "later runs"};
     cli_table table;
     bool has_other = false;
     cli_heading("Creation, ms");
-    cli_table_begin(&table, 7, headings, "Lrrrrrr");
+    cli_table_begin(&table, 8, headings, "Lrrrrrrr");
     for (size_t i = 0; i < cases->n; i++) {
         const bench_costs *k = &cases->at[i].costs;
         const double costs[] = {k->load, k->optimize, k->pack, k->plan, k->first, k->total};
         cli_table_add(&table, "%s", cases->n > 1 ? cases->at[i].label : "");
         for (size_t j = 0; j < sizeof costs / sizeof *costs; j++)
             add_cost(&table, costs[j]);
+        add_time_cell(&table, 1e3 * cases->at[i].stats.p50);
         has_other |= cases->at[i].setup.runtime == &bench_onnxruntime;
     }
     cli_table_print(&table);

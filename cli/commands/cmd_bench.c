@@ -89,7 +89,12 @@ static int bench_models(const bench_options *o, const cli_list *models) {
     const volatile int *interrupted = cli_watch_interrupts();
     bool ok = bench_cases_make(o, models, &cases);
     cases.interrupted = interrupted;
-    ok = ok && bench_open_baseline(&cases) && bench_measure_costs(&cases) &&
+    bool has_nothing = ok && o->fail_ratio > 0 && !o->baseline && cases.n == 1;
+    if (has_nothing) {
+        cli_fail("--fail-above needs something to compare with: --baseline, or several models");
+        status = EXIT_USAGE;
+    }
+    ok = ok && !has_nothing && bench_open_baseline(&cases) && bench_measure_costs(&cases) &&
          bench_measure(&cases) && bench_compare_baseline(&cases) &&
          bench_measure_accuracy(&cases) && bench_measure_differences(&cases);
     if (ok) {
@@ -113,9 +118,6 @@ static int bench_all(bench_options *o, const cli_list *arguments) {
         status = cli_fail("out of memory");
     else if (models.n == 0)
         cli_fail("give one model or more; see `hone bench --help`");
-    else if (o->fail_ratio > 0 && !o->baseline && models.n == 1 && !o->against)
-        cli_fail("--fail-above needs something to compare with: --baseline, several models or "
-                 "--against");
     else
         status = bench_models(o, &models);
     free(models.at);

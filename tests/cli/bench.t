@@ -19,7 +19,7 @@ Throughput, and what a run takes
  *
 ~
 Creation, ms
-*load*optimize*pack*plan*first run*total
+*load*optimize*pack*plan*first run*total*
  *
 ~
 Memory
@@ -39,6 +39,14 @@ Energy is not available where nothing counts it.
 
 $ HONE_POWERCAP=nowhere hone bench digits.onnx --runs 12 --no-creation | grep energy:
   energy: not available: no RAPL counters in nowhere
+
+Progress on a terminal.
+
+$ $ON_TERMINAL --until 'measuring .[#.]*. .* of 100000000 runs' hone bench digits.onnx --runs 100000000 --no-creation | wc -l
+1
+
+$ $ON_TERMINAL --until 'measuring .[#.]*. .* of 60000 ms' hone bench digits.onnx --time 60 --no-creation | wc -l
+1
 
 Sweeps: each combination is a case, and all run alternately.
 
@@ -73,7 +81,7 @@ Latency, *
 
 $ hone bench digits.onnx -r 10 --level none,all | sed -n '/^Creation/,/^$/p' | cut -c 1-60
 Creation, ms
-*load*optimize*pack*plan*first run*total
+*load*optimize*pack*plan*first run*total*
   level=none *
   level=all *
 ~
@@ -205,7 +213,7 @@ hone: --fail-above nan: write percents, for example --fail-above 5%
 [2]
 
 $ hone bench digits.onnx --fail-above 5%
-hone: --fail-above needs something to compare with: --baseline, several models or --against
+hone: --fail-above needs something to compare with: --baseline, or several models
 [2]
 
 $ hone bench digits.onnx --batch 1,0
