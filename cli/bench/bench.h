@@ -140,9 +140,10 @@ void bench_cases_free(bench_cases *cases);
 
 double bench_clock(void);
 bool bench_measure_costs(bench_cases *cases); /* each in a process of its own */
-bool bench_measure(bench_cases *cases);       /* warms up, then alternates */
-bool bench_measure_accuracy(bench_cases *cases);
+bool bench_open(bench_cases *cases);          /* creates sessions and warms up */
 bool bench_measure_differences(bench_cases *cases);
+bool bench_measure(bench_cases *cases); /* the time, alternately */
+bool bench_measure_accuracy(bench_cases *cases);
 bool bench_open_baseline(bench_cases *cases); /* before the time is spent */
 bool bench_compare_baseline(bench_cases *cases);
 /* EXIT_FAILED when a case is slower than --fail-above admits, which is reported. */

@@ -128,11 +128,14 @@ bool bench_measure_accuracy(bench_cases *cases) {
 
 /* ---- differences ----------------------------------------------------------------------------- */
 
-static uint32_t output_of_name(const bench_session *s, const char *name, uint32_t otherwise) {
-    for (uint32_t i = 0; i < s->n_outputs; i++)
-        if (strcmp(s->runtime->output_name(s, i), name) == 0)
-            return i;
-    return otherwise;
+/* By name, else by position where both have as many; HONE_NONE: there is none. */
+static uint32_t matching_output(const bench_session *reference, const bench_session *s,
+                                uint32_t i) {
+    const char *name = s->runtime->output_name(s, i);
+    for (uint32_t k = 0; k < reference->n_outputs; k++)
+        if (strcmp(reference->runtime->output_name(reference, k), name) == 0)
+            return k;
+    return s->n_outputs == reference->n_outputs ? i : HONE_NONE;
 }
 
 static void compare_output(bench_session *reference, bench_session *s, uint32_t i,
@@ -140,9 +143,8 @@ static void compare_output(bench_session *reference, bench_session *s, uint32_t 
     static const cli_tolerance tolerance = {.of_largest = 1e-4, .any_float = true};
     cli_comparison c;
     hone_error error;
-    const char *name = s->runtime->output_name(s, i);
-    uint32_t k = output_of_name(reference, name, s->n_outputs == reference->n_outputs ? i : 0);
-    hone_value *wanted = reference->runtime->output(reference, k, &error);
+    uint32_t k = matching_output(reference, s, i);
+    hone_value *wanted = k == HONE_NONE ? NULL : reference->runtime->output(reference, k, &error);
     hone_value *value = s->runtime->output(s, i, &error);
     if (wanted && value) {
         cli_compare(wanted, value, &tolerance, &c);
@@ -159,30 +161,33 @@ static void compare_output(bench_session *reference, bench_session *s, uint32_t 
     hone_value_free(value);
 }
 
-static bool run_for_outputs(const bench_cases *cases, bench_session *s, const cli_feed *feed) {
-    hone_error error = {0};
-    bool ok = s->runtime->bind(s, 1, &feed);
-    if (ok && !s->runtime->run(s, 0, 0, cases->interrupted, &error))
-        ok = cli_fail_error(&error) == EXIT_OK;
-    return ok;
+static bool run_for_outputs(const bench_cases *cases, bench_session *s, const cli_feed *feed,
+                            hone_error *error) {
+    return s->runtime->bind(s, 1, &feed) && s->runtime->run(s, 0, 0, cases->interrupted, error);
 }
 
 static bool measure_difference(const bench_cases *cases, bench_session *reference,
                                const hone_model *model, bench_case *c) {
     cli_feed converted = {0};
+    hone_error error = {0};
     const cli_feed *own = &c->inputs[0].feed;
     bool ok = cli_feed_convert(model, own, &converted) &&
-              run_for_outputs(cases, reference, &converted) &&
-              run_for_outputs(cases, c->session, own);
+              run_for_outputs(cases, reference, &converted, &error) &&
+              run_for_outputs(cases, c->session, own, &error);
     for (uint32_t i = 0; ok && i < c->session->n_outputs; i++)
         compare_output(reference, c->session, i, &c->difference);
     reference->runtime->drop(reference, 0);
     c->session->runtime->drop(c->session, 0);
+    bool is_bound = bench_bind_case(c);
     cli_feed_free_converted(&converted, own);
-    return ok;
+    if (!ok && cases->options->reference && !*cases->interrupted)
+        cli_fail("--reference '%s', on the inputs of '%s': %s", cases->reference, c->setup.path,
+                 error.message);
+    return is_bound && (ok || !cases->options->reference);
 }
 
-/* Against --reference, or the first case where there are several models or runtimes. */
+/* Against --reference, or the first model where there are several models or runtimes; then models
+ * whose inputs are others are not compared. */
 bool bench_measure_differences(bench_cases *cases) {
     const bench_options *o = cases->options;
     bool has_others = bench_varies(cases, BENCH_MODEL) || bench_varies(cases, BENCH_RUNTIME) ||
@@ -200,6 +205,7 @@ bool bench_measure_differences(bench_cases *cases) {
     bool ok = model && setup.runtime->open(o, &setup, &reference, &unused);
     for (size_t i = 0; ok && i < cases->n; i++)
         ok = measure_difference(cases, reference, model, &cases->at[i]);
+    ok = ok && !*cases->interrupted;
     if (reference)
         setup.runtime->close(reference);
     hone_model_free(model);

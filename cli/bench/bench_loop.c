@@ -293,14 +293,24 @@ static bool summarize_case(const bench_cases *cases, bench_case *c) {
     return ok ? true : cli_fail("out of memory") == EXIT_OK;
 }
 
+bool bench_open(bench_cases *cases) {
+    cli_progress progress;
+    bool ok = true;
+    bench_meter_open(&cases->meter);
+    cli_progress_begin(&progress, "warming up", "cases");
+    for (size_t i = 0; ok && i < cases->n; i++) {
+        cli_progress_step(&progress, i, cases->n);
+        ok = open_case(cases, &cases->at[i]) && warm_up(cases, &cases->at[i]);
+    }
+    cli_progress_end(&progress);
+    return ok;
+}
+
 bool bench_measure(bench_cases *cases) {
     bench_limits limits = limits_of(cases->options);
     cli_progress progress;
     bool ok = true, has_more = true;
-    bench_meter_open(&cases->meter);
     cli_progress_begin(&progress, "measuring", limits.runs == SIZE_MAX ? "ms" : "runs");
-    for (size_t i = 0; ok && i < cases->n; i++)
-        ok = open_case(cases, &cases->at[i]) && warm_up(cases, &cases->at[i]);
     while (ok && has_more) {
         has_more = false;
         for (size_t i = 0; ok && i < cases->n; i++) {

@@ -95,8 +95,8 @@ static int bench_models(const bench_options *o, const cli_list *models) {
         status = EXIT_USAGE;
     }
     ok = ok && !has_nothing && bench_open_baseline(&cases) && bench_measure_costs(&cases) &&
-         bench_measure(&cases) && bench_compare_baseline(&cases) &&
-         bench_measure_accuracy(&cases) && bench_measure_differences(&cases);
+         bench_open(&cases) && bench_measure_differences(&cases) && bench_measure(&cases) &&
+         bench_compare_baseline(&cases) && bench_measure_accuracy(&cases);
     if (ok) {
         print_bench(&cases);
         status = bench_judge(&cases);

@@ -136,6 +136,18 @@ Outputs, difference to optimized.onnx
 *max abs*max rel*cosine*SQNR dB
  *
 
+Models that take other inputs are measured side by side, but their outputs are not compared.
+
+$ hone bench digits.onnx gelu.onnxtxt -r 10 --no-creation | sed -n '/^Outputs/,$p'
+Outputs, difference to digits.onnx
+                max abs  max rel    cosine  SQNR dB
+  digits.onnx         0        0  1.000000      inf
+  gelu.onnxtxt        -        -         -        -
+
+$ hone bench digits.onnx -r 10 --reference gelu.onnxtxt --no-creation
+hone: --reference 'gelu.onnxtxt', on the inputs of 'digits.onnx': the model has no input 'image'; it has x
+[1]
+
 For programs.
 
 $ hone bench digits.onnx -r 10 --csv | head -1
