@@ -125,6 +125,15 @@ static uint64_t folded_offset(const reducing *r, uint64_t at) {
 #define PARTIALS \
   8 /* sums of a run that grow side by side: vectors, and an order that no thread changes */
 
+/* Sums of whole groups of elements, the most common case. */
+static uint64_t add_groups(double *acc, const double *x, uint64_t n) {
+    uint64_t k = 0;
+    for (; k + PARTIALS <= n; k += PARTIALS)
+        for (int i = 0; i < PARTIALS; i++)
+            acc[i] += x[k + (uint64_t)i];
+    return k;
+}
+
 /* Folds `n` loaded elements into the partial results. */
 #define FOLD_RUN(fold_fn, acc, x, n)           \
   for (uint64_t k = 0; k < (n); k += PARTIALS) \
@@ -139,7 +148,8 @@ static double fold_real_at(const reducing *r, uint64_t base, const double *aroun
         for (uint64_t i = 0; i < r->plan->run; i += HN_TILE) {
             uint64_t n = HN_MIN(r->plan->run - i, HN_TILE);
             load_reals(r, begin + i, n, around, 0, tile);
-            FOLD_RUN(fold_reals, acc, tile, n);
+            uint64_t done = r->how.fold == HN_FOLD_SUM ? add_groups(acc, tile, n) : 0;
+            FOLD_RUN(fold_reals, acc, tile + done, n - done);
         }
     }
     for (int i = 1; i < PARTIALS; i++)
