@@ -26,7 +26,7 @@ static bool is_clipped_by_pairs(hn_dtype t) {
 CLIP_LOOP(float)
 CLIP_LOOP(double)
 
-enum { CLIP_TILE = 1024 };
+enum { CLIP_BYTES = 8192 }; /* that stay near between the two loops */
 
 typedef struct clip_job {
     const hn_clip *clip;
@@ -46,8 +46,9 @@ static void clip_range_pairs(void *ctx, int64_t begin, int64_t end) {
     const clip_job *j = ctx;
     const hn_clip *clip = j->clip;
     size_t bytes = hn_elem_bytes(j->x->dtype);
-    for (size_t i = (size_t)begin; i < (size_t)end; i += CLIP_TILE) {
-        uint64_t n = HN_MIN((size_t)end - i, CLIP_TILE);
+    size_t at_once = CLIP_BYTES / bytes;
+    for (size_t i = (size_t)begin; i < (size_t)end; i += at_once) {
+        uint64_t n = HN_MIN((size_t)end - i, at_once);
         uint8_t *y = (uint8_t *)j->y->data + i * bytes;
         clip->larger((const uint8_t *)j->x->data + i * bytes, 1, &clip->low, 0, y, n);
         clip->smaller(y, 1, &clip->high, 0, y, n);
