@@ -38,7 +38,7 @@ typedef void (*exact_fn)(const char *op, const void *x, const void *y, void *z);
     else if (strcmp(op, "Mul") == 0)                                             \
       *out = (T)(wide_a * wide_b);                                               \
     else if (strcmp(op, "Div") == 0)                                             \
-      *out = b == (T)-1 && (T)-1 < 1 ? (T)(0 - wide_a) : (T)(a / b);             \
+      *out = (T)(b == (T)-1 && (T)-1 < 1 ? 0 - wide_a : (uint64_t)(a / b));      \
     else if (strcmp(op, "Max") == 0)                                             \
       *out = a > b ? a : b;                                                      \
     else if (strcmp(op, "Min") == 0)                                             \
