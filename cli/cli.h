@@ -139,6 +139,7 @@ void cli_table_free(cli_table *t);                      /* may be called again *
 /* From now on Ctrl-C and SIGTERM set the flag that is returned and make cli_progress_step stop the
  * library; only the second one ends the process at once: whatever writes files can end in order. */
 const volatile int *cli_watch_interrupts(void);
+bool cli_is_interrupted(void);
 void cli_end_interrupted(void); /* ends the process by the signal that has come, if one has */
 
 /* A line on stderr when it is a terminal and the work takes over a second. */

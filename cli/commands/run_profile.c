@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define SHOWN_NODES 10 /* in the table; JSON has all */
+#define SHOWN_NAMES 60 /* bytes of the names of one fused step in the table; JSON has all */
 
 static run_profile_entry *add_entry(run_profile_list *list) {
     if (list->n == list->cap) {
@@ -70,6 +71,8 @@ static run_profile_entry *entry_of_node(run_profile *p, const hone_step *step, c
     e->node = step->node;
     snprintf(e->op, sizeof e->op, "%s", op);
     e->name = names_of_step(step);
+    e->first_name_bytes = step->n_origins ? strlen(step->origins[0]) : 0;
+    e->n_more_names = step->n_origins > 1 ? step->n_origins - 1 : 0;
     return e;
 }
 
@@ -127,6 +130,14 @@ static const char *name_of_entry(const run_profile_entry *e) {
     return e->name ? e->name : "";
 }
 
+static void add_names(cli_table *table, const run_profile_entry *e) {
+    const char *names = name_of_entry(e);
+    if (e->n_more_names && strlen(names) > SHOWN_NAMES)
+        cli_table_add(table, "%.*s + %u more", (int)e->first_name_bytes, names, e->n_more_names);
+    else
+        cli_table_add(table, "%s", names);
+}
+
 static void add_time(cli_table *table, const run_profile *p, const run_profile_entry *e,
                      size_t n_runs) {
     cli_table_add(table, "%.3f", 1e-6 * (double)e->ns / (double)n_runs);
@@ -153,7 +164,7 @@ void run_profile_print(const run_profile *p, size_t n_runs) {
     cli_heading("Slowest nodes");
     cli_table_begin(&table, 5, node_heads, "LLrrr");
     for (size_t i = 0; i < p->nodes.n && i < SHOWN_NODES; i++) {
-        cli_table_add(&table, "%s", name_of_entry(&p->nodes.at[i]));
+        add_names(&table, &p->nodes.at[i]);
         cli_table_add(&table, "%s", p->nodes.at[i].op);
         add_time(&table, p, &p->nodes.at[i], n_runs);
     }

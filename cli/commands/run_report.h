@@ -14,8 +14,10 @@ void run_labels_free(run_labels *labels);
 /* Time by operator and by node, over all observed runs. */
 typedef struct run_profile_entry {
     char op[96];
-    char *name;        /* of the node, and of all nodes of the model that it computes; NULL for an
-                          operator */
+    char *name; /* of the node, and of all nodes of the model that it computes; NULL for an
+                   operator */
+    size_t first_name_bytes; /* of the first of several nodes */
+    uint32_t n_more_names;
     uint32_t node;     /* its id */
     uint64_t n_nodes;  /* number of executions */
     uint64_t ns, macs; /* multiply-accumulates of known shapes */

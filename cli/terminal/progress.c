@@ -24,6 +24,10 @@ const volatile int *cli_watch_interrupts(void) {
     return &interrupted;
 }
 
+bool cli_is_interrupted(void) {
+    return interrupted != 0;
+}
+
 void cli_end_interrupted(void) {
     if (interrupted) {
         signal((int)interrupted, SIG_DFL);

@@ -83,6 +83,22 @@ typedef struct made_up {
     double number; /* when not random */
 } made_up;
 
+/* False: the user has interrupted it. */
+static bool fill_value(const cli_expect *e, const made_up *how, uint64_t n, hone_value *v) {
+    enum { AT_ONCE = 1024 };
+    double numbers[AT_ONCE];
+    uint64_t state = seed_for(e->name, how->seed);
+    for (uint64_t at = 0; at < n; at += AT_ONCE) {
+        uint64_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        for (uint64_t i = 0; i < some; i++)
+            numbers[i] = how->is_random ? random_number(&state, e->elem_type) : how->number;
+        if (cli_is_interrupted())
+            return false;
+        hone_value_set_f64(v, at, some, numbers);
+    }
+    return true;
+}
+
 static hone_value *make_value(const cli_expect *e, const made_up *how, hone_error *error) {
     int64_t dims[CLI_MAX_RANK];
     hone_value *v;
@@ -99,12 +115,11 @@ static hone_value *make_value(const cli_expect *e, const made_up *how, hone_erro
     }
     if (hone_value_create(e->elem_type, e->rank, dims, NULL, &v, error) != HONE_OK)
         return NULL;
-    uint64_t state = seed_for(e->name, how->seed);
-    for (uint64_t i = 0; i < n; i++) {
-        double number = how->is_random ? random_number(&state, e->elem_type) : how->number;
-        hone_value_set_f64(v, i, 1, &number);
-    }
-    return v;
+    if (fill_value(e, how, n, v))
+        return v;
+    cli_refuse(error, "interrupted while values of input '%s' were generated", e->name);
+    hone_value_free(v);
+    return NULL;
 }
 
 /* False when no option applies; the error is set when an option is wrong. */

@@ -292,6 +292,14 @@ $ hone save digits.onnx -o nameless.onnx --strip=names && hone run nameless.onnx
 "name": "head.mean.flatten.out"
 "name": "head.mean.out"
 
+Long names are cut to the first in the table, not in JSON.
+
+$ cat > fused.onnxtxt <<< '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4,4] x) => (float[1,1,4,4] y) <float[1,1,1,1] w = {2}> { [a_long_name_of_a_convolution_in_a_block_of_a_model] c = Conv (x, w) [its_long_named_activation_function] y = Relu (c) }'
+$ hone run fused.onnxtxt --random 1 --profile | grep -o 'a_long.* more'
+a_long_name_of_a_conv…k_of_a_model + 1 more
+$ hone run fused.onnxtxt --random 1 --profile --json | grep -o '"name": "a_long[^"]*"'
+"name": "a_long_name_of_a_convolution_in_a_block_of_a_model + its_long_named_activation_function"
+
 A name that stands for two sizes is told once, and not relied on.
 
 $ printf '<ir_version: 10, opset_import: ["" : 17]>\ng (float[batch,batch] x, float[1] o) => (float[n] y) <int64 i = {0}, int64 j = {1}, int64[1] a = {0}> { s = Shape (x) p = Gather (s, i) q = Gather (s, j) u = Unsqueeze (p, a) v = Unsqueeze (q, a) e = Expand (o, u) f = Expand (o, v) y = Concat <axis = 0> (e, f) }\n' > lie.onnxtxt && echo '[[1, 1, 1]]' > x.json && echo '[1]' > o.json

@@ -94,6 +94,7 @@ void kern_test_winograd(void);
 void kern_test_unary(void);
 void kern_test_binary(void);
 void kern_test_overlap(void);
+void kern_test_typed_pairs(void);
 void kern_test_fourier(void);
 void kern_test_reduce(void);
 void kern_test_convert(void);

@@ -1,5 +1,5 @@
-/* Runs that are stopped within one node: each would take seconds, and asks while it works whether it
- * should go on. */
+/* Runs that are stopped within one node: each would take seconds, and asks while it works whether
+ * it should go on. */
 #include "run_model.h"
 
 static bool stop_the_second_time(void *ctx) {
@@ -110,6 +110,9 @@ static void regions_and_samples_are_stopped(void **state) {
                    "g (float[n,m] x) => (float[n,m] y) { y = ai.onnx.ml.Normalizer <norm: string = "
                    "\"L2\"> (x) }",
                    DIMS(2000000, 40));
+    expect_stopped(RUN_HEAD
+                   "g (float[n] x) => (uint8[n] y) { y, s, z = DynamicQuantizeLinear (x) }",
+                   DIMS(80000000));
     expect_stopped(RUN_HEAD "g (float[1,n,1] x) => (float[1,n,2] y) { y = DFT (x) }",
                    DIMS(1, 9999991, 1));
 }

@@ -42,6 +42,12 @@ static const lowered_case odd_reduce_cases[] = {
     {.text = TEXT_HEAD "g (float[0,3] x) => (float[0,1] y) <int64[1] axes = {1}> {"
                        " y = ReduceSum (x, axes) }",
      .lowered = ""},
+    {.text = TEXT_HEAD "g (float[0,3,0,4] x) => (float[1,3,1,4] y) <int64[2] axes = {0, 2}> {"
+                       " y = ReduceMax (x, axes) }"},
+    {.text = TEXT_HEAD "g (float[0,3,0] x) => (float[1,3,1] y) <int64[2] axes = {0, 2}> {"
+                       " y = ReduceMean (x, axes) }"},
+    {.text = TEXT_HEAD "g (int32[0,3,0] x) => (int32[1,3,1] y) <int64[2] axes = {0, 2}> {"
+                       " y = ReduceMin (x, axes) }"},
     {.text = TEXT_HEAD "g (float[2,3] x) => (float[2,3] y) {"
                        " y = ReduceSum <noop_with_empty_axes = 1> (x) }"},
     {.text = TEXT_HEAD "g (uint8[3,9] x) => (uint8[3,1] y) <int64[1] axes = {1}> {"

@@ -239,6 +239,9 @@ static const layout_case kept[] = {
     {HEAD(17) "g (float[1,2,300] x, float[2,1,31] w) => (float[1,2,90] y) {"
               " y = Conv <group = 2, strides = [3]> (x, w) }",
      "Conv 1, hone.Conv 0, Transpose 0"},
+    {HEAD(17) "g (float[n,1,1,t] x, float[1,1,1,28] w) => (float[n,1,1,u] y) {"
+              " y = Conv <strides = [1, 2], pads = [0, 13, 0, 15]> (x, w) }",
+     "Conv 1, hone.Conv 0, hone.NchwConv 0, Transpose 0"},
     {HEAD(17) "g (float[1,8,30] x, float[8,1,16] w) => (float[1,1,248] y) {"
               " y = ConvTranspose <strides = [8]> (x, w) }",
      "ConvTranspose 1, hone.ConvTranspose 0, Transpose 0"},

@@ -24,5 +24,6 @@
 #include "cpu/kernels/rows/rows_nhwc.h"
 #include "cpu/kernels/transpose/transpose_int.h"
 #include "cpu/kernels/elementwise/binary_loops_int.h"
+#include "cpu/kernels/elementwise/typed_pairs.h"
 
 #endif /* HN_KERNEL_SETS_H */

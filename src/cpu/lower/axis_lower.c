@@ -108,7 +108,7 @@ typedef struct lane_step {
     hn_reduction reduction;
     hn_broadcast_walk walk;
     hn_array x, y, lanes; /* without data */
-    double (*apply)(double x, double of_lane);
+    hn_lane_apply apply;
 } lane_step;
 
 static hone_status run_lanes(const void *record, const hn_step_io *io) {

@@ -6,13 +6,14 @@
 typedef struct select_step {
     hn_row_fn fn;
     hn_select_fn fast;
+    size_t elem_bytes;
     hn_broadcast_walk walk;
     hn_row row; /* all elements at once, where there are few enough and all operands follow them */
 } select_step;
 
 static hone_status run_select(const void *record, const hn_step_io *io) {
     const select_step *s = record;
-    hn_select_job job = {io->in[0], io->in[1], io->in[2], io->out[0], s->fast};
+    hn_select_job job = {io->in[0], io->in[1], io->in[2], io->out[0], s->elem_bytes, s->fast};
     if (s->row.n)
         s->fn(&job, &s->row);
     else
@@ -42,8 +43,9 @@ static hone_status lower_where(hn_eval *c, hn_lowered *out) {
     select_step *s = hn_lower_alloc(c, sizeof *s);
     HN_TRY_PTR(s);
     HN_TRY(plan_select(c, in, s));
-    s->fast = hn_select_find_32();
-    s->fn = hn_select_row_fn(&(hn_select_job){.fast = s->fast}, hn_elem_bytes(z->dtype));
+    s->elem_bytes = hn_elem_bytes(z->dtype);
+    s->fast = hn_select_find(s->elem_bytes);
+    s->fn = hn_select_row_fn(&(hn_select_job){.elem_bytes = s->elem_bytes, .fast = s->fast});
     *out = (hn_lowered){.run = run_select, .record = s};
     return HONE_OK;
 }

@@ -43,15 +43,24 @@ static bool is_small_conv(const hn_shape *filters, const hn_shape *y) {
            filters->dims[1] > 1 && plane_elems(filters) > 1 && plane_elems(y) <= SMALL_PLANE;
 }
 
+/* One axis, or several of which only the last is longer than one. */
+static bool is_along_lines(const hn_shape *x, const hn_shape *filters) {
+    for (int32_t i = 2; i + 1 < filters->rank; i++)
+        if (filters->dims[i] != 1 || !x || x->rank != filters->rank || x->dims[i] != 1)
+            return false;
+    return filters->rank >= 3;
+}
+
 /* Long windows of one channel along one axis, as filters of sounds are: with so few channels there
  * are no vectors of them, but there are some of neighbouring places. */
 static bool is_line_filter(const hn_rule *r, hn_id node, const hn_shape *filters) {
     const int64_t *strides;
     uint32_t n;
-    bool is_far =
-        hn_node_ints(r, node, "strides", &n, &strides) && n == 1 && strides[0] > MOST_LINE_STRIDE;
-    return !is_far && filters->rank == 3 && filters->dims[1] == 1 &&
-           filters->dims[0] <= MOST_LINE_FILTERS && filters->dims[2] >= LEAST_LINE_TAPS;
+    bool is_far = hn_node_ints(r, node, "strides", &n, &strides) && n > 0 &&
+                  strides[n - 1] > MOST_LINE_STRIDE;
+    return !is_far && is_along_lines(hn_shape_of(r, hn_in(r, node, 0)), filters) &&
+           filters->dims[1] == 1 && filters->dims[0] <= MOST_LINE_FILTERS &&
+           filters->dims[filters->rank - 1] >= LEAST_LINE_TAPS;
 }
 
 /* What is added to the sums (input 3 of FusedConv) is turned, too. */

@@ -1,6 +1,7 @@
 /* Moving elements of any type: whole bytes, strings that are copied, and elements packed into bits.
  */
 #include "ops/eval/copy.h"
+#include "cpu/kernels/elementwise/typed_pairs.h"
 
 /* ---- single elements and runs ---------------------------------------------------------------- */
 
@@ -50,6 +51,8 @@ void hn_fill_elems(uint8_t *to, uint64_t n, size_t elem_bytes, const void *value
         memset(to, 0, (size_t)n * elem_bytes);
     } else if (n <= FEW_ELEMS) {
         HN_FOR_ELEM_BYTES(elem_bytes, FILL_LOOP)
+    } else if (elem_bytes <= sizeof(uint64_t)) {
+        hn_repeat_element(value, elem_bytes, n, to);
     } else {
         memcpy(to, value, elem_bytes);
         repeat_first(to, elem_bytes, (size_t)n * elem_bytes);

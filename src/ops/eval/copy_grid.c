@@ -52,6 +52,10 @@ static void grid_advance(const hn_grid_copy *p, int64_t *index, int64_t *to_at, 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static void move_strided_elems(const hn_grid_copy *p, int64_t n, uint8_t *to, const uint8_t *from) {
+    if (p->row.to_stride == 1 && p->row.from_stride == 0) {
+        hn_fill_elems(to, (uint64_t)n, (size_t)p->elem_bytes, from);
+        return;
+    }
     int64_t to_step = p->row.to_stride * p->elem_bytes,
             from_step = p->row.from_stride * p->elem_bytes;
 #define STRIDED_LOOP(B)           \
@@ -143,7 +147,7 @@ static void grid_plan_rows(hn_grid_copy *p) {
 static bool grid_find_turn(const hn_grid_copy *p, int32_t *row_axis, int32_t *col_axis) {
     *row_axis = *col_axis = -1;
     for (int32_t k = 0; k < p->n_outer; k++) {
-        if (p->outer[k].to_stride == 1)
+        if (p->outer[k].to_stride == 1 && p->outer[k].from_stride != 0) /* 0: rows of one element */
             *row_axis = k;
         if (p->outer[k].from_stride == 1)
             *col_axis = k;

@@ -3,7 +3,7 @@
 #define HN_EVAL_BROADCAST_H
 
 #include "cpu/kernels/kernel.h"
-#include "cpu/kernels/elementwise/binary.h"
+#include "cpu/kernels/elementwise/typed_pairs.h"
 #include "ops/eval/eval_int.h"
 
 /* ---- walking through a broadcast ------------------------------------------------------------- */
@@ -66,8 +66,11 @@ typedef struct hn_binary_op {
 /* Add, Sub, Mul, Div, Max, Min, And, Equal, Less ...: by the operator's name; NULL when it is none.
  */
 const hn_binary_op *hn_binary_find(const char *op);
-/* The fastest loop over floats that there is; NULL: none. */
-hn_binary_fn hn_binary_float_loop(const hn_binary_op *op);
+/* The fastest loop over elements of a type that there is; NULL: none. */
+hn_binary_fn hn_binary_loop(const hn_binary_op *op, hn_dtype t);
+static inline hn_binary_fn hn_binary_float_loop(const hn_binary_op *op) {
+    return hn_binary_loop(op, HN_F32);
+}
 /* One operation at work: what hn_binary_box needs. */
 typedef struct hn_binary_job {
     hn_binary_fn fn;
@@ -107,11 +110,11 @@ typedef struct hn_select_job {
     const uint8_t *condition;
     const void *x, *y;
     void *z;
-    hn_select_fn fast; /* for elements of 4 bytes; may be NULL */
+    size_t elem_bytes;
+    hn_select_fn fast; /* for elements of this size; may be NULL */
 } hn_select_job;
-/* What fits elements of this size: an hn_row_fn of the job, whose operands are the condition, x and
- * y. */
-hn_row_fn hn_select_row_fn(const hn_select_job *job, size_t elem_bytes);
+/* What fits the elements: an hn_row_fn of the job, whose operands are the condition, x and y. */
+hn_row_fn hn_select_row_fn(const hn_select_job *job);
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 

@@ -73,11 +73,23 @@ static void plan_floats(hn_reduction *r, hn_dtype in, hn_dtype out) {
                           : r->how.before == HN_BEFORE_ABS    ? HN_REDUCE_ABS
                           : r->how.before == HN_BEFORE_SQUARE ? HN_REDUCE_SQUARE
                                                               : HN_REDUCE_SUM;
-    if (in != HN_F32 || out != HN_F32 || r->n_reduced < 1 || r->how.fold == HN_FOLD_PROD ||
-        r->how.before == HN_BEFORE_EXP || (!is_plain && r->how.fold != HN_FOLD_SUM))
+    if (in != HN_F32 || out != HN_F32 || r->n_reduced < 1 || r->n_folded == 0 ||
+        r->how.fold == HN_FOLD_PROD || r->how.before == HN_BEFORE_EXP ||
+        (!is_plain && r->how.fold != HN_FOLD_SUM))
         return;
     r->fold_run = folds->run[fold];
     r->fold_rows = folds->rows[fold];
+}
+
+/* Integers that are folded as they lie. A mean needs a wider sum. */
+static void plan_integers(hn_reduction *r, hn_dtype t) {
+    static const char *const ops[] = {[HN_FOLD_SUM] = "Add",
+                                      [HN_FOLD_PROD] = "Mul",
+                                      [HN_FOLD_MAX] = "Max",
+                                      [HN_FOLD_MIN] = "Min"};
+    if (r->is_int && r->n_folded > 0 && r->how.before == HN_BEFORE_NOTHING &&
+        r->how.after == HN_AFTER_NOTHING)
+        r->fold_pair = hn_binary_loop(hn_binary_find(ops[r->how.fold]), t);
 }
 
 void hn_reduction_plan(hn_reduction *r, const char *op, const hn_array *x, uint64_t axes,
@@ -92,6 +104,7 @@ void hn_reduction_plan(hn_reduction *r, const char *op, const hn_array *x, uint6
     plan_axes(r, x, axes);
     plan_start(r, x->dtype);
     plan_floats(r, x->dtype, out->dtype);
+    plan_integers(r, x->dtype);
 }
 
 hone_status hn_reduced_axes(hn_eval *c, int32_t rank, uint64_t *bits) {

@@ -3,7 +3,7 @@
 #define HN_REDUCTION_H
 
 #include "cpu/kernels/reduce/reduce_loops.h"
-#include "ops/eval/eval_int.h"
+#include "ops/eval/eval_broadcast.h"
 
 typedef enum hn_fold { HN_FOLD_SUM, HN_FOLD_PROD, HN_FOLD_MAX, HN_FOLD_MIN } hn_fold;
 typedef enum hn_before_fold {
@@ -40,6 +40,7 @@ typedef struct hn_reduction {
     uint64_t n_lanes;  /* length of the innermost kept axis when that is contiguous, else 1 */
     hn_reduce_run_fn fold_run; /* of float32, along the innermost reduced axis; NULL: others */
     hn_reduce_rows_fn fold_rows;
+    hn_binary_fn fold_pair;    /* of integers, which wrap as they are; NULL: others */
     int32_t n_kept, n_reduced; /* axes, outermost first; strides in elements */
     int64_t kept[HN_MAX_RANK], kept_strides[HN_MAX_RANK];
     int64_t reduced[HN_MAX_RANK], reduced_strides[HN_MAX_RANK];

@@ -5,6 +5,10 @@ $ cat > product.onnxtxt <<< '<ir_version: 8, opset_import: ["" : 17]> g (float[n
 $ $INTERRUPTED 0.2 hone run loop.onnxtxt --random 1 -o results
 hone: the run was cancelled
 [130]
+$ cat > bytes.onnxtxt <<< '<ir_version: 8, opset_import: ["" : 17]> g (uint8[n] x) => (uint8[n] y) { y = Identity (x) }'
+$ $INTERRUPTED 0.2 hone run bytes.onnxtxt --random 1 --dim n=600000000
+hone: interrupted while values of input 'x' were generated
+[130]
 $ $INTERRUPTED 1 hone run product.onnxtxt --random 1 --dim n=4000 -o results
 hone: the run was cancelled
 [130]

@@ -45,7 +45,8 @@ static bool read_line_form(const hn_window *s, line_form *f) {
 }
 
 /* Every stride-th element of a line from `from` on, zeros outside. */
-static void sort_line(const line_form *f, const float *line, int64_t from, float *out) {
+static void sort_line(const line_run *run, const float *line, int64_t from, float *out) {
+    const line_form *f = &run->form;
     int64_t step = f->stride, first = from < 0 ? (step - 1 - from) / step : 0;
     int64_t past = from < f->in ? (f->in - from + step - 1) / step : 0;
     past = HN_MIN(past, f->pitch);
@@ -53,7 +54,9 @@ static void sort_line(const line_form *f, const float *line, int64_t from, float
     memset(out, 0, (size_t)first * sizeof *out);
     if (step == 1 && first < past)
         memcpy(out + first, line + from + first, (size_t)(past - first) * sizeof *out);
-    for (int64_t i = first; i < past && step > 1; i++)
+    if (step == 2 && first < past)
+        run->loops->every_other(past - first, line + from + first * step, out + first);
+    for (int64_t i = first; i < past && step > 2; i++)
         out[i] = line[from + i * step];
     memset(out + past, 0, (size_t)(f->pitch - past) * sizeof *out);
 }
@@ -84,7 +87,7 @@ static void convolve_tile(const line_run *run, int64_t image, int64_t channel, i
     int64_t n = HN_MIN(f->tile, f->out - first);
     const float *line = job->x + (image * job->channels + channel) * f->in;
     for (int64_t phase = 0; phase < f->stride; phase++)
-        sort_line(f, line, first * f->stride + phase - f->pad, band + phase * f->pitch);
+        sort_line(run, line, first * f->stride + phase - f->pad, band + phase * f->pitch);
     memset(band + f->stride * f->pitch, 0, HN_TAP_SUMS_SLACK * sizeof *band);
     for (int64_t i = channel * per_channel; i < (channel + 1) * per_channel; i++) {
         int64_t at = (image * job->filters + i) * f->out + first;

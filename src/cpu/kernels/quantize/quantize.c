@@ -65,7 +65,7 @@ void hn_quantize_find_scale(hn_pool *pool, uint64_t n, const float *x, float *sc
     job.part_elems = HN_MAX((n + MOST_RANGE_PARTS - 1) / MOST_RANGE_PARTS, LEAST_PART_ELEMS);
     uint64_t n_parts = (n + job.part_elems - 1) / job.part_elems;
     float lo = 0, hi = 0;
-    hn_pool_for_all(pool, (int64_t)n_parts, 1, find_range_parts, &job);
+    hn_pool_for(pool, (int64_t)n_parts, 1, find_range_parts, &job);
     for (uint64_t part = 0; part < n_parts; part++) {
         lo = HN_MIN(lo, job.lowest[part]);
         hi = HN_MAX(hi, job.highest[part]);

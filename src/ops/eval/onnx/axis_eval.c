@@ -69,6 +69,51 @@ static void load_ordered(const hn_array *x, uint64_t at, uint64_t n, int64_t *ou
 ARG_LANES(arg_lanes_int, int64_t, load_ordered)
 ARG_LANES(arg_lanes_real, double, hn_load_f64)
 
+/* The same along one lane whose elements lie side by side: most are worse than the best so far. */
+#define ARG_RUN(name, T, load)                                                                 \
+  static void name(void *ctx, const hn_axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
+    const hn_arg_job *j = ctx;                                                                 \
+    bool is_max = j->is_max, is_last = j->is_last;                                             \
+    T best = 0, tile[HN_TILE];                                                                 \
+    int64_t found = -1;                                                                        \
+    for (uint64_t done = 0; done < v->n; done += n) {                                          \
+      n = HN_MIN(v->n - done, HN_TILE);                                                        \
+      load(j->x, at + done, n, tile);                                                          \
+      for (uint64_t i = 0; i < n; i++) {                                                       \
+        T x = tile[i];                                                                         \
+        if (found >= 0 && (is_max ? x < best : x > best))                                      \
+          continue;                                                                            \
+        bool is_tie = x == best || (x != x && best != best);                                   \
+        if (found < 0 || (is_tie ? is_last : best == best)) {                                  \
+          best = x;                                                                            \
+          found = (int64_t)(done + i);                                                         \
+        }                                                                                      \
+      }                                                                                        \
+    }                                                                                          \
+    j->out[lane] = found;                                                                      \
+  }
+ARG_RUN(arg_run_int, int64_t, load_ordered)
+ARG_RUN(arg_run_real, double, hn_load_f64)
+
+/* The first of float32, without branches. */
+static void arg_lanes_float(void *ctx, const hn_axis_view *v, uint64_t at, uint64_t lane,
+                            uint64_t n) {
+    const hn_arg_job *j = ctx;
+    float best[HN_TILE], sign = j->is_max ? 1 : -1;
+    int32_t found[HN_TILE];
+    for (uint64_t k = 0; k < v->n; k++) {
+        const float *x = (const float *)j->x->data + at + k * v->inner;
+        for (uint64_t i = 0; i < n; i++) {
+            float here = sign * x[i], old = k ? best[i] : here;
+            bool is_better = (k == 0) | ((old == old) & !(here <= old));
+            best[i] = is_better ? here : old;
+            found[i] = is_better ? (int32_t)k : found[i];
+        }
+    }
+    for (uint64_t i = 0; i < n; i++)
+        j->out[lane + i] = found[i];
+}
+
 /* Runs of float32: the best one first, then where it stands. */
 typedef struct arg_rows {
     const hn_arg_job *job;
@@ -109,11 +154,16 @@ static void arg_row_range(void *ctx, int64_t begin, int64_t end) {
 void hn_arg_run(hn_pool *pool, const hn_axis_view *v, const hn_arg_job *job) {
     hn_arg_job j = *job;
     arg_rows rows = {job, v->n};
+    bool is_int = hn_dtype_is_int(job->x->dtype);
     if (job->x->dtype == HN_F32 && v->inner == 1)
         hn_pool_for(pool, (int64_t)v->outer, (int64_t)HN_MAX(HN_GRAIN / v->n, 1), arg_row_range,
                     &rows);
+    else if (v->inner == 1)
+        each_lanes(pool, v, is_int ? arg_run_int : arg_run_real, &j);
+    else if (job->x->dtype == HN_F32 && !job->is_last && v->n <= INT32_MAX)
+        each_lanes(pool, v, arg_lanes_float, &j);
     else
-        each_lanes(pool, v, hn_dtype_is_int(job->x->dtype) ? arg_lanes_int : arg_lanes_real, &j);
+        each_lanes(pool, v, is_int ? arg_lanes_int : arg_lanes_real, &j);
 }
 
 void hn_arg_read(const hn_eval *c, hn_arg_job *job) {
@@ -146,6 +196,7 @@ const hn_impl hn_impl_argreduce[1] = {{.eval = eval_argreduce}};
 
 /* ---- CumSum, CumProd ------------------------------------------------------------------------- */
 
+/* Lanes side by side: an exclusive result is what there was before the element. */
 #define CUMULATE_LANES(name, T, load, store, sum, product)                                     \
   static void name(void *ctx, const hn_axis_view *v, uint64_t at, uint64_t lane, uint64_t n) { \
     const hn_cumulation *j = ctx;                                                              \
@@ -154,14 +205,22 @@ const hn_impl hn_impl_argreduce[1] = {{.eval = eval_argreduce}};
     for (uint64_t i = 0; i < n; i++)                                                           \
       acc[i] = j->is_product;                                                                  \
     for (uint64_t step = 0; step < v->n; step++) {                                             \
-      uint64_t k = j->is_reverse ? v->n - 1 - step : step;                                     \
-      load(j->x, at + k * v->inner, n, tile);                                                  \
-      for (uint64_t i = 0; i < n; i++) {                                                       \
-        T x = tile[i], old = acc[i];                                                           \
-        acc[i] = j->is_product ? (product) : (sum);                                            \
-        tile[i] = j->is_exclusive ? old : acc[i];                                              \
-      }                                                                                        \
-      store(j->y, at + k * v->inner, n, tile);                                                 \
+      uint64_t first = at + (j->is_reverse ? v->n - 1 - step : step) * v->inner;               \
+      load(j->x, first, n, tile);                                                              \
+      if (j->is_exclusive)                                                                     \
+        store(j->y, first, n, acc);                                                            \
+      if (j->is_product)                                                                       \
+        for (uint64_t i = 0; i < n; i++) {                                                     \
+          T x = tile[i], old = acc[i];                                                         \
+          acc[i] = (product);                                                                  \
+        }                                                                                      \
+      else                                                                                     \
+        for (uint64_t i = 0; i < n; i++) {                                                     \
+          T x = tile[i], old = acc[i];                                                         \
+          acc[i] = (sum);                                                                      \
+        }                                                                                      \
+      if (!j->is_exclusive)                                                                    \
+        store(j->y, first, n, acc);                                                            \
     }                                                                                          \
   }
 /* The same along one lane whose elements lie side by side. */
@@ -188,26 +247,6 @@ CUMULATE_LANES(cumulate_ints, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WR
 CUMULATE_RUN(cumulate_real_run, double, hn_load_f64, hn_store_f64, old + x, old *x)
 CUMULATE_RUN(cumulate_int_run, int64_t, hn_load_i64, hn_store_i64, WRAPPED(+), WRAPPED(*))
 
-/* Sums of float32, with loops that compilers make vectors of. */
-static void cumulate_floats(void *ctx, const hn_axis_view *v, uint64_t at, uint64_t lane,
-                            uint64_t n) {
-    const hn_cumulation *j = ctx;
-    double sums[HN_TILE] = {0};
-    (void)lane;
-    for (uint64_t step = 0; step < v->n; step++) {
-        uint64_t first = at + (j->is_reverse ? v->n - 1 - step : step) * v->inner;
-        const float *x = (const float *)j->x->data + first;
-        float *y = (float *)j->y->data + first, tile[HN_TILE];
-        memcpy(tile, x, (size_t)n * sizeof *x);
-        for (uint64_t i = 0; j->is_exclusive && i < n; i++)
-            y[i] = (float)sums[i];
-        for (uint64_t i = 0; i < n; i++)
-            sums[i] += (double)tile[i];
-        for (uint64_t i = 0; !j->is_exclusive && i < n; i++)
-            y[i] = (float)sums[i];
-    }
-}
-
 void hn_cumulation_read(const hn_eval *c, hn_cumulation *job) {
     const hn_infer *node = hn_eval_node(c);
     *job = (hn_cumulation){.is_product = strcmp(hn_infer_op(node), "CumProd") == 0,
@@ -221,11 +260,7 @@ void hn_cumulation_run(hn_pool *pool, const hn_axis_view *v, const hn_cumulation
     if (v->inner == 1)
         each_lanes(pool, v, is_int ? cumulate_int_run : cumulate_real_run, &j);
     else
-        each_lanes(pool, v,
-                   is_int                                        ? cumulate_ints
-                   : job->x->dtype == HN_F32 && !job->is_product ? cumulate_floats
-                                                                 : cumulate_reals,
-                   &j);
+        each_lanes(pool, v, is_int ? cumulate_ints : cumulate_reals, &j);
 }
 
 static hone_status eval_cumulative(hn_eval *c) {
@@ -252,25 +287,38 @@ const hn_impl hn_impl_cumulative[1] = {{.eval = eval_cumulative}};
 /* ---- Softmax and its family ------------------------------------------------------------------ */
 
 /* Differences from an infinite largest element are NaN, and with them the sum and all results. */
-static double apply_log_softmax(double x, double log_sum) {
-    return isinf(log_sum) ? (double)NAN : x - log_sum;
+static void apply_log_softmax(double *x, uint64_t n, const double *log_sums, uint64_t step) {
+    for (uint64_t i = 0; i < n; i++) {
+        double log_sum = log_sums[i * step];
+        x[i] = isinf(log_sum) ? (double)NAN : x[i] - log_sum;
+    }
 }
-static double apply_softmax(double x, double log_sum) {
-    return exp(apply_log_softmax(x, log_sum));
+static void apply_softmax(double *x, uint64_t n, const double *log_sums, uint64_t step) {
+    apply_log_softmax(x, n, log_sums, step);
+    for (uint64_t i = 0; i < n; i++)
+        x[i] = exp(x[i]);
 }
-static double apply_norm(double x, double norm) {
-    return norm == 0 ? 0 : x / norm;
+static void apply_norm(double *x, uint64_t n, const double *norms, uint64_t step) {
+    if (step) {
+        for (uint64_t i = 0; i < n; i++)
+            x[i] = norms[i] == 0 ? 0 : x[i] / norms[i];
+    } else if (norms[0] == 0) {
+        memset(x, 0, (size_t)n * sizeof *x);
+    } else {
+        double norm = norms[0];
+        for (uint64_t i = 0; i < n; i++)
+            x[i] /= norm;
+    }
 }
 
 void hn_lane_row(void *ctx, const hn_row *row) {
     const hn_lane_job *j = ctx;
     double tile[HN_TILE];
+    uint64_t step = row->step[0] != 0;
     for (uint64_t at = 0; at < row->n; at += HN_TILE) {
         uint64_t n = HN_MIN(row->n - at, HN_TILE);
-        const double *of_lane = j->of_lane + row->in[0] + (row->step[0] ? at : 0);
         hn_load_f64(j->x, row->out + at, n, tile);
-        for (uint64_t i = 0; i < n; i++)
-            tile[i] = j->apply(tile[i], of_lane[row->step[0] ? i : 0]);
+        j->apply(tile, n, j->of_lane + row->in[0] + step * at, step);
         hn_store_f64(j->y, row->out + at, n, tile);
     }
 }

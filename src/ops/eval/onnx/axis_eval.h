@@ -47,18 +47,19 @@ typedef struct hn_softmax {
 bool hn_softmax_plan(hn_softmax *s, const hn_axis_view *v, bool is_log, hn_dtype t);
 void hn_softmax_run(hn_pool *pool, const hn_softmax *s, const float *x, float *y);
 
-/* One number per lane, computed beforehand, goes into each element. */
+/* One number per lane, computed beforehand, goes into each element; step 0: all are of one lane. */
+typedef void (*hn_lane_apply)(double *x, uint64_t n, const double *of_lane, uint64_t step);
 typedef struct hn_lane_job {
     const hn_array *x;
     hn_array *y;
     const double *of_lane;
-    double (*apply)(double x, double of_lane);
+    hn_lane_apply apply;
 } hn_lane_job;
 void hn_lane_row(void *job, const hn_row *row); /* an hn_row_fn; row->in[0] counts lanes */
 /* Which numbers, by which reduction: of Softmax, LogSoftmax or LpNormalization. */
 typedef struct hn_lane_form {
     const char *reduce;
-    double (*apply)(double x, double of_lane);
+    hn_lane_apply apply;
 } hn_lane_form;
 hn_lane_form hn_lane_form_softmax(bool is_log);
 hn_lane_form hn_lane_form_norm(int64_t p); /* 1 or 2 */

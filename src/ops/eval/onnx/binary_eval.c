@@ -5,30 +5,8 @@
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* One loop for each way in which the operands move, so that compilers can use vectors. */
-#define PAIR_LOOP(name, T, Z, expr)                                                                \
-  static void name(const void *px, int step_x, const void *py, int step_y, void *pz, uint64_t n) { \
-    const T *xs = px, *ys = py;                                                                    \
-    Z *z = pz;                                                                                     \
-    if (step_x && step_y) {                                                                        \
-      for (uint64_t i = 0; i < n; i++) {                                                           \
-        T x = xs[i], y = ys[i];                                                                    \
-        z[i] = (Z)(expr);                                                                          \
-      }                                                                                            \
-    } else if (step_x) {                                                                           \
-      T y = ys[0];                                                                                 \
-      for (uint64_t i = 0; i < n; i++) {                                                           \
-        T x = xs[i];                                                                               \
-        z[i] = (Z)(expr);                                                                          \
-      }                                                                                            \
-    } else {                                                                                       \
-      T x = xs[0];                                                                                 \
-      for (uint64_t i = 0; i < n; i++) {                                                           \
-        T y = ys[step_y ? i : 0];                                                                  \
-        z[i] = (Z)(expr);                                                                          \
-      }                                                                                            \
-    }                                                                                              \
-  }
+/* Plain C for every type. cpu/kernels/elementwise has faster ones for many. */
+#define PAIR_LOOP(name, T, Z, expr) HN_PAIR_LOOP(, name, T, Z, expr)
 
 /* Signed arithmetic wraps like unsigned; 64 bits hold every narrower operand. */
 #define WRAP(op) ((uint64_t)x op(uint64_t) y)
@@ -188,34 +166,38 @@ static void binary_row(const hn_binary_job *j, const hn_row *row) {
 }
 
 /* Rows so short that calls would cost more than arithmetic are put together where one operand lies
- * as the output does and the other repeats itself: so many elements. */
-enum { PAIR_SHORT_ROW = 128, PAIR_REPEATED = 1024 };
+ * as the output does and the other repeats itself: so many bytes. */
+enum { PAIR_SHORT_ROW = 128, PAIR_REPEATED = 4096 };
 
 static bool lies_as_output(const hn_box *b, int k) {
     return b->row.step[k] && b->jump[k] == b->row.n;
 }
 
 /* Fills with whole rows of an operand that is the same for all rows, or constant along each. */
-static void repeat_rows(const hn_box *b, int k, const uint32_t *from, uint64_t n_rows,
-                        uint32_t *out) {
-    for (uint64_t r = 0; r < n_rows; r++, from += b->jump[k], out += b->row.n)
-        for (uint64_t i = 0; i < b->row.n; i++)
-            out[i] = from[b->row.step[k] ? i : 0];
+static void repeat_rows(const hn_box *b, int k, size_t bytes, const uint8_t *from, uint64_t n_rows,
+                        uint8_t *out) {
+    size_t row_bytes = (size_t)b->row.n * bytes;
+    for (uint64_t r = 0; r < n_rows; r++, from += b->jump[k] * bytes, out += row_bytes)
+        if (b->row.step[k])
+            memcpy(out, from, row_bytes);
+        else
+            hn_repeat_element(from, bytes, b->row.n, out);
 }
 
 static void binary_short_rows(const hn_binary_job *j, const hn_box *b) {
-    uint32_t repeated[PAIR_REPEATED];
+    uint64_t repeated[PAIR_REPEATED / sizeof(uint64_t)];
     int other = lies_as_output(b, 0) ? 1 : 0, along = 1 - other;
-    const uint32_t *data[2] = {j->x, j->y};
-    uint64_t rows_at_once = PAIR_REPEATED / b->row.n;
+    const uint8_t *data[2] = {j->x, j->y};
+    uint64_t rows_at_once = PAIR_REPEATED / (b->row.n * j->x_bytes);
     for (uint64_t r = 0; r < b->n_rows; r += rows_at_once) {
         uint64_t rows = HN_MIN(rows_at_once, b->n_rows - r), at = r * b->row.n;
         const void *operands[2];
         if (r == 0 || b->jump[other])
-            repeat_rows(b, other, data[other] + b->row.in[other] + r * b->jump[other], rows,
-                        repeated);
+            repeat_rows(b, other, j->x_bytes,
+                        data[other] + (b->row.in[other] + r * b->jump[other]) * j->x_bytes, rows,
+                        (uint8_t *)repeated);
         operands[other] = repeated;
-        operands[along] = data[along] + b->row.in[along] + at;
+        operands[along] = data[along] + (b->row.in[along] + at) * j->x_bytes;
         j->fn(operands[0], 1, operands[1], 1, (uint8_t *)j->out + (b->row.out + at) * j->out_bytes,
               rows * b->row.n);
     }
@@ -223,7 +205,7 @@ static void binary_short_rows(const hn_binary_job *j, const hn_box *b) {
 
 void hn_binary_box(void *job, const hn_box *b) {
     const hn_binary_job *j = job;
-    bool is_short = b->row.n <= PAIR_SHORT_ROW && b->n_rows > 4 && j->x_bytes == 4;
+    bool is_short = b->row.n <= PAIR_SHORT_ROW && b->n_rows > 4;
     if (is_short && (lies_as_output(b, 0) || lies_as_output(b, 1))) {
         binary_short_rows(j, b);
         return;
@@ -280,17 +262,31 @@ void hn_binary_strided_rows(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-hn_binary_fn hn_binary_float_loop(const hn_binary_op *op) {
-    hn_binary_fn fast = op->by_type[HN_F32] ? hn_binary_find_f32(op->op) : NULL;
-    return fast ? fast : op->by_type[HN_F32];
+hn_binary_fn hn_binary_loop(const hn_binary_op *op, hn_dtype t) {
+    static const struct {
+        hn_dtype dtype;
+        hn_pair_type type;
+    } kernel_types[] = {{HN_I8, HN_PAIR_I8},    {HN_I16, HN_PAIR_I16}, {HN_I32, HN_PAIR_I32},
+                        {HN_I64, HN_PAIR_I64},  {HN_U8, HN_PAIR_U8},   {HN_U16, HN_PAIR_U16},
+                        {HN_U32, HN_PAIR_U32},  {HN_U64, HN_PAIR_U64}, {HN_F64, HN_PAIR_F64},
+                        {HN_BOOL, HN_PAIR_BOOL}};
+    hn_binary_fn fast = NULL;
+    if (!op->by_type[t])
+        return NULL;
+    if (t == HN_F32)
+        fast = hn_binary_find_f32(op->op);
+    for (size_t i = 0; i < HN_COUNT(kernel_types); i++)
+        if (kernel_types[i].dtype == t)
+            fast = hn_typed_pair_find(op->op, kernel_types[i].type);
+    return fast ? fast : op->by_type[t];
 }
 
 hone_status hn_binary_eval(hn_eval *c, const hn_binary_op *op, const hn_array *x, const hn_array *y,
                            hn_array *out) {
     const hn_array *in[] = {x, y};
-    hn_binary_arrays arrays = {op->by_type[x->dtype], x, y, out, !op->by_type[x->dtype]};
-    if (hn_dtype_is_float(x->dtype) && x->dtype != HN_F64)
-        arrays.fn = hn_binary_float_loop(op);
+    bool is_small = hn_dtype_is_float(x->dtype) && !op->by_type[x->dtype];
+    hn_binary_arrays arrays = {hn_binary_loop(op, is_small ? HN_F32 : x->dtype), x, y, out,
+                               is_small};
     if (!arrays.fn)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation for %s",
                             hn_dtype_name(x->dtype));

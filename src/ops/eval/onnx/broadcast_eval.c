@@ -33,13 +33,16 @@ const hn_impl hn_impl_binary[1] = {{.eval = eval_binary, .memory = HN_MEMORY_IN_
 /* ---- division -------------------------------------------------------------------------------- */
 
 uint64_t hn_first_zero(const hn_array *divisor) {
-    int64_t v[HN_TILE];
-    for (uint64_t at = 0; at < divisor->n_elems; at += HN_TILE) {
-        uint64_t n = HN_MIN(divisor->n_elems - at, HN_TILE);
-        hn_load_i64(divisor, at, n, v);
-        for (uint64_t i = 0; i < n; i++)
-            if (v[i] == 0)
-                return at + i;
+    size_t bytes = hn_elem_bytes(divisor->dtype);
+    uint64_t at = 0, n;
+    for (; at < divisor->n_elems; at += n) {
+        const uint8_t *part = (const uint8_t *)divisor->data + at * bytes;
+        n = HN_MIN(divisor->n_elems - at, HN_TILE);
+        if (!hn_has_zero(part, bytes, n))
+            continue;
+        while (!hn_has_zero(part, bytes, 1))
+            part += bytes;
+        return (uint64_t)(part - (const uint8_t *)divisor->data) / bytes;
     }
     return divisor->n_elems;
 }
@@ -271,8 +274,10 @@ CHOOSE_ROW(choose_texts, hn_bytes)
 
 static void choose_fast(void *ctx, const hn_row *row) {
     const hn_select_job *j = ctx;
-    j->fast(j->condition + row->in[0], (const uint32_t *)j->x + row->in[1],
-            (const uint32_t *)j->y + row->in[2], row->step, (uint32_t *)j->z + row->out, row->n);
+    size_t bytes = j->elem_bytes;
+    j->fast(j->condition + row->in[0], (const uint8_t *)j->x + row->in[1] * bytes,
+            (const uint8_t *)j->y + row->in[2] * bytes, row->step,
+            (uint8_t *)j->z + row->out * bytes, row->n);
 }
 
 /* Texts are chosen as views first, and copied afterwards. */
@@ -283,19 +288,21 @@ static hone_status where_texts(hn_eval *c, const hn_array *const *in, hn_array *
     hn_array chosen = *out;
     chosen.data = hn_eval_scratch(c, bytes);
     HN_TRY_PTR(chosen.data);
-    hn_select_job job = {in[0]->data, in[1]->data, in[2]->data, chosen.data, NULL};
+    hn_select_job job = {in[0]->data, in[1]->data, in[2]->data, chosen.data, 0, NULL};
     HN_TRY(hn_broadcast_rows(c, out, 3, in, choose_texts, &job));
     return hn_array_copy(c, out, &chosen);
 }
 
-hn_row_fn hn_select_row_fn(const hn_select_job *job, size_t elem_bytes) {
-    switch (elem_bytes) {
+hn_row_fn hn_select_row_fn(const hn_select_job *job) {
+    if (job->fast)
+        return choose_fast;
+    switch (job->elem_bytes) {
     case 1:
         return choose_1;
     case 2:
         return choose_2;
     case 4:
-        return job->fast ? choose_fast : choose_4;
+        return choose_4;
     case 8:
         return choose_8;
     default:
@@ -310,8 +317,9 @@ hone_status hn_eval_where(hn_eval *c) {
         return HONE_OK;
     if (out->dtype == HN_STRING)
         return where_texts(c, in, out);
-    hn_select_job job = {in[0]->data, in[1]->data, in[2]->data, out->data, hn_select_find_32()};
-    return hn_broadcast_rows(c, out, 3, in, hn_select_row_fn(&job, hn_elem_bytes(out->dtype)),
-                             &job);
+    size_t bytes = hn_elem_bytes(out->dtype);
+    hn_select_job job = {in[0]->data, in[1]->data, in[2]->data,
+                         out->data,   bytes,       hn_select_find(bytes)};
+    return hn_broadcast_rows(c, out, 3, in, hn_select_row_fn(&job), &job);
 }
 const hn_impl hn_impl_where[1] = {{.eval = hn_eval_where, .memory = HN_MEMORY_IN_PLACE}};

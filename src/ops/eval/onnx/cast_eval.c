@@ -37,6 +37,83 @@ static bool encode_by_attributes(const hn_cast_job *j, uint64_t at, uint64_t n, 
     return false;
 }
 
+/* Straight from one size to another. What is cut off does not depend on the sign. */
+#define RESIZE_LOOP(name, From, To)                        \
+  static void name(const void *px, void *py, uint64_t n) { \
+    const From *x = px;                                    \
+    To *y = py;                                            \
+    HN_LANES_APART                                         \
+    for (uint64_t i = 0; i < n; i++)                       \
+      y[i] = (To)x[i];                                     \
+  }
+#define TRUTH_LOOP(name, From)                             \
+  static void name(const void *px, void *py, uint64_t n) { \
+    const From *x = px;                                    \
+    uint8_t *y = py;                                       \
+    HN_LANES_APART                                         \
+    for (uint64_t i = 0; i < n; i++)                       \
+      y[i] = x[i] != 0;                                    \
+  }
+RESIZE_LOOP(cut_16_8, uint16_t, uint8_t)
+RESIZE_LOOP(cut_32_8, uint32_t, uint8_t)
+RESIZE_LOOP(cut_32_16, uint32_t, uint16_t)
+RESIZE_LOOP(cut_64_8, uint64_t, uint8_t)
+RESIZE_LOOP(cut_64_16, uint64_t, uint16_t)
+RESIZE_LOOP(cut_64_32, uint64_t, uint32_t)
+RESIZE_LOOP(grow_i8_16, int8_t, int16_t)
+RESIZE_LOOP(grow_u8_16, uint8_t, uint16_t)
+RESIZE_LOOP(grow_i8_32, int8_t, int32_t)
+RESIZE_LOOP(grow_u8_32, uint8_t, uint32_t)
+RESIZE_LOOP(grow_i16_32, int16_t, int32_t)
+RESIZE_LOOP(grow_u16_32, uint16_t, uint32_t)
+TRUTH_LOOP(truth_8, uint8_t)
+TRUTH_LOOP(truth_16, uint16_t)
+TRUTH_LOOP(truth_32, uint32_t)
+TRUTH_LOOP(truth_64, uint64_t)
+TRUTH_LOOP(truth_float, float)
+TRUTH_LOOP(truth_double, double)
+
+/* By the logarithms of sizes in bytes: of what is read, and of what is written. NULL: other ways.
+ */
+static hn_unary_int_fn resize_loop(hn_dtype from, hn_dtype to) {
+    static const hn_unary_int_fn cuts[4][4] = {
+        [1] = {cut_16_8}, [2] = {cut_32_8, cut_32_16}, [3] = {cut_64_8, cut_64_16, cut_64_32}};
+    static const hn_unary_int_fn grows[2][2][4] = {
+        {{NULL, grow_u8_16, grow_u8_32}, {NULL, NULL, grow_u16_32}},
+        {{NULL, grow_i8_16, grow_i8_32}, {NULL, NULL, grow_i16_32}}};
+    static const hn_unary_int_fn truths[] = {truth_8, truth_16, truth_32, truth_64};
+    static const uint8_t log_of[] = {0, 0, 1, 0, 2, 0, 0, 0, 3};
+    bool is_signed = from == HN_I8 || from == HN_I16;
+    size_t from_log = log_of[hn_elem_bytes(from)], to_log = log_of[hn_elem_bytes(to)];
+    if (to == HN_BOOL)
+        return from == HN_F32 ? truth_float : from == HN_F64 ? truth_double : truths[from_log];
+    return to_log < from_log                   ? cuts[from_log][to_log]
+           : to_log > from_log && from_log < 2 ? grows[is_signed][from_log][to_log]
+                                               : NULL;
+}
+
+static bool is_c_integer(hn_dtype t) {
+    return is_integer_like(t) && hn_elem_bytes(t) > 0;
+}
+
+/* Elements whose conversion needs no thought. */
+static bool cast_directly(const hn_cast_job *j, uint64_t at, uint64_t n) {
+    hn_dtype from = j->x->dtype, to = j->y->dtype;
+    bool from_integer = is_c_integer(from);
+    bool is_truth = to == HN_BOOL && (from_integer || from == HN_F32 || from == HN_F64);
+    if (!is_truth && (!from_integer || !is_c_integer(to)))
+        return false;
+    size_t from_bytes = hn_elem_bytes(from), to_bytes = hn_elem_bytes(to);
+    const uint8_t *x = (const uint8_t *)j->x->data + at * from_bytes;
+    uint8_t *y = (uint8_t *)j->y->data + at * to_bytes;
+    hn_unary_int_fn fn = resize_loop(from, to);
+    if (fn)
+        fn(x, y, n);
+    else if (from_bytes == to_bytes)
+        memcpy(y, x, (size_t)n * to_bytes);
+    return fn || from_bytes == to_bytes;
+}
+
 static void cast_integers(const hn_cast_job *j, uint64_t at, uint64_t n) {
     int64_t tile[HN_TILE];
     if (j->y->dtype == HN_I64) {
@@ -96,7 +173,7 @@ static void cast_tile(const hn_cast_job *j, uint64_t at, uint64_t n) {
 
 void hn_cast_range(void *job, int64_t begin, int64_t end) {
     const hn_cast_job *j = job;
-    if (hn_pool_is_stopped(j->pool))
+    if (hn_pool_is_stopped(j->pool) || cast_directly(j, (uint64_t)begin, (uint64_t)(end - begin)))
         return;
     for (uint64_t at = (uint64_t)begin; at < (uint64_t)end; at += HN_TILE)
         cast_tile(j, at, HN_MIN((uint64_t)end - at, HN_TILE));

@@ -6,23 +6,27 @@
 
 /* ---- Clip ------------------------------------------------------------------------------------ */
 
+/* Integers are bounded by two loops, tile by tile. */
+static bool is_clipped_by_pairs(hn_dtype t) {
+    return hn_dtype_is_int(t) && hn_elem_bytes(t) > 0;
+}
+
 /* Bounds are elements of x's type. The upper one wins when they cross; NaN stays. */
-#define CLIP_LOOP(id, T)                                                                          \
+#define CLIP_LOOP(T)                                                                              \
   static void clip_##T(const void *px, void *py, uint64_t n, const void *low, const void *high) { \
     const T *x = px;                                                                              \
     T *y = py;                                                                                    \
     T lowest = *(const T *)low, highest = *(const T *)high;                                       \
+    HN_LANES_APART                                                                                \
     for (uint64_t i = 0; i < n; i++) {                                                            \
       T v = x[i] < lowest ? lowest : x[i];                                                        \
       y[i] = v > highest ? highest : v;                                                           \
     }                                                                                             \
   }
-HN_C_INTS(CLIP_LOOP)
-HN_C_FLOATS(CLIP_LOOP)
+CLIP_LOOP(float)
+CLIP_LOOP(double)
 
-typedef void (*clip_fn)(const void *x, void *y, uint64_t n, const void *low, const void *high);
-#define CLIP_ROW(id, T) [id] = clip_##T,
-static const clip_fn clip_by_type[HN_DTYPE_COUNT] = {HN_C_INTS(CLIP_ROW) HN_C_FLOATS(CLIP_ROW)};
+enum { CLIP_BYTES = 8192 }; /* that stay near between the two loops */
 
 typedef struct clip_job {
     const hn_clip *clip;
@@ -30,12 +34,25 @@ typedef struct clip_job {
     hn_array *y;
 } clip_job;
 
-static void clip_range(void *ctx, int64_t begin, int64_t end) {
+static void clip_range_plain(void *ctx, int64_t begin, int64_t end) {
     const clip_job *j = ctx;
+    size_t bytes = hn_elem_bytes(j->x->dtype), at = (size_t)begin * bytes;
+    (j->x->dtype == HN_F32 ? clip_float : clip_double)(
+        (const uint8_t *)j->x->data + at, (uint8_t *)j->y->data + at, (uint64_t)(end - begin),
+        &j->clip->low, &j->clip->high);
+}
+
+static void clip_range_pairs(void *ctx, int64_t begin, int64_t end) {
+    const clip_job *j = ctx;
+    const hn_clip *clip = j->clip;
     size_t bytes = hn_elem_bytes(j->x->dtype);
-    clip_by_type[j->x->dtype]((const uint8_t *)j->x->data + (size_t)begin * bytes,
-                              (uint8_t *)j->y->data + (size_t)begin * bytes,
-                              (uint64_t)(end - begin), &j->clip->low, &j->clip->high);
+    size_t at_once = CLIP_BYTES / bytes;
+    for (size_t i = (size_t)begin; i < (size_t)end; i += at_once) {
+        uint64_t n = HN_MIN((size_t)end - i, at_once);
+        uint8_t *y = (uint8_t *)j->y->data + i * bytes;
+        clip->larger((const uint8_t *)j->x->data + i * bytes, 1, &clip->low, 0, y, n);
+        clip->smaller(y, 1, &clip->high, 0, y, n);
+    }
 }
 
 static void clip_range_fast(void *ctx, int64_t begin, int64_t end) {
@@ -85,9 +102,12 @@ static void read_limit(const hn_eval *c, hn_dtype t, const char *attr, float def
 /* Limits are arguments since version 11, attributes before. Small floats are compared as floats. */
 void hn_clip_read(const hn_eval *c, hn_clip *clip) {
     hn_dtype t = hn_arg(c, 0)->dtype;
-    *clip = (hn_clip){.type = clip_by_type[t] ? t : HN_F32,
+    bool is_by_pairs = is_clipped_by_pairs(t);
+    *clip = (hn_clip){.type = is_by_pairs || t == HN_F64 ? t : HN_F32,
                       .reads_limits = hn_infer_version(hn_eval_node(c)) >= 11,
-                      .fast = t == HN_F32 ? hn_unary_find_f32("Clip") : NULL};
+                      .fast = t == HN_F32 ? hn_unary_find_f32("Clip") : NULL,
+                      .larger = is_by_pairs ? hn_binary_loop(hn_binary_find("Max"), t) : NULL,
+                      .smaller = is_by_pairs ? hn_binary_loop(hn_binary_find("Min"), t) : NULL};
     no_bounds(clip->type, &clip->low, &clip->high);
     if (clip->reads_limits)
         return;
@@ -108,7 +128,8 @@ void hn_clip_run(hn_pool *pool, const hn_clip *clip, const hn_array *x, hn_array
     clip_job job = {clip, x, y};
     hn_pool_for(pool, (int64_t)x->n_elems, HN_GRAIN,
                 clip->fast               ? clip_range_fast
-                : clip->type == x->dtype ? clip_range
+                : clip->larger           ? clip_range_pairs
+                : clip->type == x->dtype ? clip_range_plain
                                          : clip_range_small,
                 &job);
 }

@@ -12,10 +12,11 @@ typedef union hn_clip_limit {
 } hn_clip_limit;
 
 typedef struct hn_clip {
-    hn_dtype type;           /* elements are compared as such */
-    hn_clip_limit low, high; /* where no argument says otherwise */
-    bool reads_limits;       /* from arguments 1 and 2 */
-    hn_unary_fn_f32 fast;    /* of float32; may be NULL */
+    hn_dtype type;                /* elements are compared as such */
+    hn_clip_limit low, high;      /* where no argument says otherwise */
+    bool reads_limits;            /* from arguments 1 and 2 */
+    hn_unary_fn_f32 fast;         /* of float32; may be NULL */
+    hn_binary_fn larger, smaller; /* of integers */
 } hn_clip;
 
 void hn_clip_read(const hn_eval *c, hn_clip *clip);

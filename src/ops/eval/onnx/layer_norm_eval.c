@@ -143,7 +143,7 @@ const hn_impl hn_impl_layer_norm[1] = {{.eval = eval_layer_norm}};
 typedef struct mean_variance {
     const hn_array *x;
     hn_array *y;
-    const double *mean, *deviation;
+    const double *mean, *factor; /* of each lane */
 } mean_variance;
 
 static void mean_variance_row(void *ctx, const hn_row *row) {
@@ -152,9 +152,15 @@ static void mean_variance_row(void *ctx, const hn_row *row) {
     for (uint64_t at = 0; at < row->n; at += HN_TILE) {
         uint64_t n = HN_MIN(row->n - at, HN_TILE);
         hn_load_f64(j->x, row->out + at, n, tile);
-        for (uint64_t i = 0; i < n; i++) {
-            uint64_t k = row->in[0] + (row->step[0] ? at + i : 0);
-            tile[i] = (tile[i] - j->mean[k]) / j->deviation[k];
+        const double *mean = j->mean + row->in[0] + (row->step[0] ? at : 0);
+        const double *factor = j->factor + (mean - j->mean);
+        if (row->step[0]) {
+            for (uint64_t i = 0; i < n; i++)
+                tile[i] = (tile[i] - mean[i]) * factor[i];
+        } else {
+            double from = mean[0], by = factor[0];
+            for (uint64_t i = 0; i < n; i++)
+                tile[i] = (tile[i] - from) * by;
         }
         hn_store_f64(j->y, row->out + at, n, tile);
     }
@@ -193,23 +199,23 @@ static hone_status eval_mean_variance_norm(hn_eval *c) {
         dims[i] = (bits >> i) & 1 ? 1 : x->dims[i];
     hn_array mean = {
         .dtype = HN_F64, .rank = x->rank, .dims = dims, .n_elems = hn_count(x->rank, dims)};
-    hn_array deviation = mean;
+    hn_array squares = mean;
     double n = (double)(x->n_elems / mean.n_elems);
     mean.data = hn_eval_scratch(c, mean.n_elems * sizeof(double));
-    deviation.data = hn_eval_scratch(c, mean.n_elems * sizeof(double));
+    squares.data = hn_eval_scratch(c, mean.n_elems * sizeof(double));
     HN_TRY_PTR(mean.data);
-    HN_TRY_PTR(deviation.data);
+    HN_TRY_PTR(squares.data);
     HN_TRY(hn_reduce(c, "ReduceMean", x, bits, &mean));
-    HN_TRY(hn_reduce(c, "ReduceSumSquare", x, bits, &deviation));
-    double *means = mean.data, *deviations = deviation.data;
+    HN_TRY(hn_reduce(c, "ReduceSumSquare", x, bits, &squares));
+    double *means = mean.data, *factors = squares.data;
     bool is_scaled = hn_attr_i(hn_eval_node(c), "normalize_variance", 1) != 0;
     for (uint64_t i = 0; i < mean.n_elems; i++) {
-        double variance = deviations[i] / n - means[i] * means[i];
-        deviations[i] = is_scaled ? sqrt(HN_MAX(variance, 0)) + 1e-9 : 1;
+        double variance = factors[i] / n - means[i] * means[i];
+        factors[i] = is_scaled ? 1 / (sqrt(HN_MAX(variance, 0)) + 1e-9) : 1;
     }
     const hn_array *in[] = {&mean};
     job.mean = means;
-    job.deviation = deviations;
+    job.factor = factors;
     return hn_broadcast_rows(c, x, 1, in, mean_variance_row, &job);
 }
 const hn_impl hn_impl_mean_variance_norm[1] = {{.eval = eval_mean_variance_norm}};

@@ -1,5 +1,6 @@
 /* Pooling, computed: window elements run over whole lines of outputs. */
 #include "ops/eval/onnx/pool_eval.h"
+#include "cpu/kernels/elementwise/typed_pairs.h"
 #include "cpu/kernels/reduce/reduce_loops.h"
 
 #include <math.h>
@@ -21,6 +22,14 @@ static int64_t pool_count(const hn_pooling *f, int32_t axis, int64_t o) {
     int64_t begin = least > first ? (least - first + step - 1) / step : 0;
     int64_t end = past > first ? (past - first + step - 1) / step : 0;
     return HN_MAX(HN_MIN(end, s->kernel[axis]) - begin, 0);
+}
+
+/* Outputs along an axis whose windows lie inside the input as a whole. */
+static void pool_whole_windows(const hn_pooling *f, int32_t axis, int64_t *begin, int64_t *end) {
+    int64_t last_end;
+    hn_window_inside(&f->window, axis, 0, begin, end);
+    hn_window_inside(&f->window, axis, f->window.kernel[axis] - 1, &last_end, end);
+    *end = HN_MAX(*begin, *end);
 }
 
 /* The index of a maximum in the whole input; `at` counts within the plane, -1: the window was

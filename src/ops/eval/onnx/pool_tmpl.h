@@ -8,6 +8,32 @@ typedef struct NAME(pool_job) {
     int64_t *indices; /* of maxima; may be NULL */
 } NAME(pool_job);
 
+/* Sums, and maxima whose places nobody asks for: n outputs meet elements of a line, which compilers
+ * turn into vectors. */
+static void NAME(pool_plain_line)(hn_pooling_kind kind, int64_t n, const T *line, int64_t stride,
+                                  T *y) {
+#define EACH_OUTPUT(step, expr)     \
+  HN_LANES_APART                    \
+  for (int64_t o = 0; o < n; o++) { \
+    T v = line[o * (step)];         \
+    y[o] = (expr);                  \
+  }
+    if (kind == HN_POOL_MAX && stride == 1) {
+        EACH_OUTPUT(1, v > y[o] || v != v ? v : y[o])
+    } else if (kind == HN_POOL_MAX && stride == 2) {
+        EACH_OUTPUT(2, v > y[o] || v != v ? v : y[o])
+    } else if (kind == HN_POOL_MAX) {
+        EACH_OUTPUT(stride, v > y[o] || v != v ? v : y[o])
+    } else if (stride == 1) {
+        EACH_OUTPUT(1, y[o] + v)
+    } else if (stride == 2) {
+        EACH_OUTPUT(2, y[o] + v)
+    } else {
+        EACH_OUTPUT(stride, y[o] + v)
+    }
+#undef EACH_OUTPUT
+}
+
 /* One window element meets all outputs of a line. `line` is NULL in the padding; `first` is the
  * flat index of line[0]. */
 static void NAME(pool_line)(const hn_pooling *f, const T *line, int64_t first, int64_t tap, T *y,
@@ -17,24 +43,26 @@ static void NAME(pool_line)(const hn_pooling *f, const T *line, int64_t first, i
     int64_t begin, end, stride = s->stride[last];
     hn_window_inside(s, last, tap, &begin, &end);
     int64_t shift = tap * s->dilation[last] - s->pad[last];
+    if (f->kind == HN_POOL_AVERAGE || (f->kind == HN_POOL_MAX && !indices)) {
+        NAME(pool_plain_line)
+        (f->kind, end - begin, line + begin * stride + shift, stride, y + begin);
+        return;
+    }
     switch (f->kind) {
     case HN_POOL_MAX:
         for (int64_t o = begin; o < end; o++) {
             T v = line[o * stride + shift];
-            if (v > y[o] || v != v || (indices && indices[o] < 0)) {
+            if (v > y[o] || v != v || indices[o] < 0) {
                 y[o] = v;
-                if (indices)
-                    indices[o] = first + o * stride + shift;
+                indices[o] = first + o * stride + shift;
             }
         }
-        break;
-    case HN_POOL_AVERAGE:
-        for (int64_t o = begin; o < end; o++)
-            y[o] += line[o * stride + shift];
         break;
     case HN_POOL_LP:
         for (int64_t o = begin; o < end; o++)
             y[o] += (T)pow_of(fabs((double)line[o * stride + shift]), f->p);
+        break;
+    default:
         break;
     }
 }
@@ -71,12 +99,19 @@ static void NAME(pool_finish)(const hn_pooling *f, const int64_t *at, T *y) {
     double outer = 1;
     for (int32_t a = 0; a < last && f->kind == HN_POOL_AVERAGE; a++)
         outer *= (double)pool_count(f, a, at[a]);
-    for (int64_t o = 0; o < f->window.out[last]; o++) {
-        if (f->kind == HN_POOL_AVERAGE)
+    int64_t n = f->window.out[last], begin, end;
+    if (f->kind == HN_POOL_AVERAGE) {
+        pool_whole_windows(f, last, &begin, &end);
+        double whole = outer * (double)f->window.kernel[last];
+        for (int64_t o = 0; o < begin; o++)
             y[o] = (T)((double)y[o] / (outer * (double)pool_count(f, last, o)));
-        else if (f->kind == HN_POOL_LP)
-            y[o] = (T)pow_of((double)y[o], 1 / f->p);
+        for (int64_t o = end; o < n; o++)
+            y[o] = (T)((double)y[o] / (outer * (double)pool_count(f, last, o)));
+        for (int64_t o = begin; o < end; o++)
+            y[o] /= (T)whole; /* rounds to the same number */
     }
+    for (int64_t o = 0; o < n && f->kind == HN_POOL_LP; o++)
+        y[o] = (T)pow_of((double)y[o], 1 / f->p);
 }
 
 static void NAME(pool_planes)(void *ctx, int64_t begin, int64_t end) {

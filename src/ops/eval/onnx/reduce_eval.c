@@ -125,6 +125,15 @@ static uint64_t folded_offset(const reducing *r, uint64_t at) {
 #define PARTIALS \
   8 /* sums of a run that grow side by side: vectors, and an order that no thread changes */
 
+/* Sums of whole groups of elements, the most common case. */
+static uint64_t add_groups(double *acc, const double *x, uint64_t n) {
+    uint64_t k = 0;
+    for (; k + PARTIALS <= n; k += PARTIALS)
+        for (int i = 0; i < PARTIALS; i++)
+            acc[i] += x[k + (uint64_t)i];
+    return k;
+}
+
 /* Folds `n` loaded elements into the partial results. */
 #define FOLD_RUN(fold_fn, acc, x, n)           \
   for (uint64_t k = 0; k < (n); k += PARTIALS) \
@@ -139,7 +148,8 @@ static double fold_real_at(const reducing *r, uint64_t base, const double *aroun
         for (uint64_t i = 0; i < r->plan->run; i += HN_TILE) {
             uint64_t n = HN_MIN(r->plan->run - i, HN_TILE);
             load_reals(r, begin + i, n, around, 0, tile);
-            FOLD_RUN(fold_reals, acc, tile, n);
+            uint64_t done = r->how.fold == HN_FOLD_SUM ? add_groups(acc, tile, n) : 0;
+            FOLD_RUN(fold_reals, acc, tile + done, n - done);
         }
     }
     for (int i = 1; i < PARTIALS; i++)
@@ -237,6 +247,50 @@ static void reduce_lanes(const reducing *r, uint64_t begin, uint64_t end) {
             reduce_real_lanes(r, at, base, n);
     }
 }
+
+/* ---- integers in pairs ----------------------------------------------------------------------- */
+
+enum { PAIR_LANES = 1024, PAIR_SPREAD = 64 }; /* elements; elements of 8 bytes */
+
+/* One output: runs are folded into as many partial results as fit, these by halves. */
+static void fold_pair_runs(const reducing *r, const uint8_t *x, size_t bytes, uint8_t *out) {
+    uint64_t spread[PAIR_SPREAD], n = HN_MIN(r->plan->run, sizeof spread / bytes);
+    uint8_t *parts = (uint8_t *)spread;
+    for (uint64_t at = 0; at < r->plan->n_folded; at += r->plan->run) {
+        const uint8_t *from = x + folded_offset(r, at) * bytes;
+        for (uint64_t i = 0; i < r->plan->run; i += n)
+            if (at == 0 && i == 0)
+                memcpy(parts, from, (size_t)n * bytes);
+            else
+                r->plan->fold_pair(parts, 1, from + i * bytes, 1, parts,
+                                   HN_MIN(n, r->plan->run - i));
+    }
+    for (uint64_t half; n > 1; n -= half) {
+        half = n / 2;
+        r->plan->fold_pair(parts, 1, parts + (n - half) * bytes, 1, parts, half);
+    }
+    memcpy(out, parts, bytes);
+}
+
+static void reduce_pairs(void *ctx, int64_t begin, int64_t end) {
+    const reducing *r = ctx;
+    size_t bytes = hn_elem_bytes(r->x->dtype);
+    for (uint64_t at = (uint64_t)begin, n; at < (uint64_t)end; at += n) {
+        const uint8_t *x = (const uint8_t *)r->x->data + reduction_base(r->plan, at) * bytes;
+        uint8_t *out = (uint8_t *)r->out->data + at * bytes;
+        n = HN_MIN(HN_MIN(r->plan->n_lanes - at % r->plan->n_lanes, (uint64_t)end - at),
+                   PAIR_LANES);
+        if (r->plan->n_lanes == 1) {
+            fold_pair_runs(r, x, bytes, out);
+            continue;
+        }
+        memcpy(out, x, (size_t)n * bytes);
+        for (uint64_t k = 1; k < r->plan->n_folded; k++)
+            r->plan->fold_pair(out, 1, x + folded_offset(r, k) * bytes, 1, out, n);
+    }
+}
+
+/* ---- everything else ------------------------------------------------------------------------- */
 
 static void reduce_range(void *ctx, int64_t begin, int64_t end) {
     const reducing *r = ctx;
@@ -348,16 +402,20 @@ static void reduce_floats(void *ctx, int64_t begin, int64_t end) {
 static int64_t reduce_grain(const hn_reduction *r) {
     bool is_short = r->fold_run && has_short_runs(r);
     uint64_t grain = HN_GRAIN / HN_MAX(1, HN_MIN(r->n_folded, HN_GRAIN)),
-             unit = is_short         ? RUNS_AT_ONCE
-                    : r->n_lanes > 1 ? 16
-                                     : 1;
+             unit = is_short            ? RUNS_AT_ONCE
+                    : r->n_lanes >= 512 ? 128 /* rows far apart: whole pieces of them */
+                    : r->n_lanes > 1    ? 16
+                                        : 1;
     return (int64_t)((grain + unit - 1) / unit * unit);
 }
 
 void hn_reduction_run(hn_pool *pool, const hn_reduction *r, const hn_array *x, hn_array *out) {
     reducing job = {r, x, out, r->how, r->first_real};
     hn_pool_for(pool, (int64_t)r->n_out, reduce_grain(r),
-                r->fold_run ? reduce_floats : reduce_range, &job);
+                r->fold_run    ? reduce_floats
+                : r->fold_pair ? reduce_pairs
+                               : reduce_range,
+                &job);
 }
 
 hone_status hn_reduce(hn_eval *c, const char *op, const hn_array *x, uint64_t axes, hn_array *out) {

@@ -163,6 +163,7 @@ const hn_impl hn_impl_swiglu[1] = {{.eval = eval_swiglu}};
   static void map_##op##_##T(const void *px, void *py, uint64_t n) { \
     const T *xs = px;                                                \
     T *ys = py;                                                      \
+    HN_LANES_APART                                                   \
     for (uint64_t i = 0; i < n; i++) {                               \
       T x = xs[i];                                                   \
       ys[i] = (T)(expr);                                             \
@@ -174,6 +175,7 @@ HN_C_INTS(INT_LOOPS)
 static void map_not(const void *px, void *py, uint64_t n) {
     const uint8_t *x = px;
     uint8_t *y = py;
+    HN_LANES_APART
     for (uint64_t i = 0; i < n; i++)
         y[i] = !x[i];
 }
@@ -218,30 +220,37 @@ const hn_impl hn_impl_unary_any[1] = {{.eval = eval_unary_any, .memory = HN_MEMO
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-static void answer_floats(const hn_question *q, const float *x, uint64_t n, uint8_t *y) {
-    float high = q->wants_high ? INFINITY : NAN, low = q->wants_low ? -INFINITY : NAN;
-    for (uint64_t i = 0; i < n && q->wants_nan; i++)
-        y[i] = x[i] != x[i];
-    for (uint64_t i = 0; i < n && !q->wants_nan; i++)
-        y[i] = (x[i] == high) | (x[i] == low);
-}
+#define ANSWER(T)                                                                              \
+  static void answer_##T(const hn_question *q, const T *x, uint64_t n, uint8_t *y) {           \
+    T high = q->wants_high ? (T)INFINITY : (T)NAN, low = q->wants_low ? -(T)INFINITY : (T)NAN; \
+    if (q->wants_nan) {                                                                        \
+      HN_LANES_APART                                                                           \
+      for (uint64_t i = 0; i < n; i++)                                                         \
+        y[i] = x[i] != x[i];                                                                   \
+    } else {                                                                                   \
+      HN_LANES_APART                                                                           \
+      for (uint64_t i = 0; i < n; i++)                                                         \
+        y[i] = (x[i] == high) | (x[i] == low);                                                 \
+    }                                                                                          \
+  }
+ANSWER(float)
+ANSWER(double)
 
 static void answer_range(void *ctx, int64_t begin, int64_t end) {
     const hn_question *q = ctx;
-    double tile[HN_TILE];
-    for (uint64_t at = (uint64_t)begin; at < (uint64_t)end; at += HN_TILE) {
-        uint64_t n = HN_MIN((uint64_t)end - at, HN_TILE);
-        uint8_t *y = (uint8_t *)q->y->data + at;
-        if (q->x->dtype == HN_F32) {
-            answer_floats(q, (const float *)q->x->data + at, n, y);
-            continue;
+    float tile[HN_TILE];
+    uint64_t first = (uint64_t)begin, n = (uint64_t)(end - begin);
+    uint8_t *y = (uint8_t *)q->y->data + begin;
+    if (q->x->dtype == HN_F32)
+        answer_float(q, (const float *)q->x->data + begin, n, y);
+    else if (q->x->dtype == HN_F64)
+        answer_double(q, (const double *)q->x->data + begin, n, y);
+    else
+        for (uint64_t at = 0; at < n; at += HN_TILE) {
+            uint64_t some = HN_MIN(n - at, HN_TILE);
+            hn_load_f32(q->x, first + at, some, tile);
+            answer_float(q, tile, some, y + at);
         }
-        hn_load_f64(q->x, at, n, tile);
-        for (uint64_t i = 0; i < n; i++)
-            y[i] = (q->wants_nan && tile[i] != tile[i]) ||
-                   (q->wants_high && tile[i] == (double)INFINITY) ||
-                   (q->wants_low && tile[i] == -(double)INFINITY);
-    }
 }
 
 void hn_question_read(const hn_eval *c, hn_question *q) {
