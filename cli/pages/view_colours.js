@@ -68,17 +68,18 @@ function numberRange(mode) {
   return mode.whole ? [0, 1] : mode.reversed ? [low, high] : [0, high];
 }
 
-// Gives every node its fill: {fill, ink} with colours, or {stripe}, or null.
+// Gives every node its paint: {fill, ink} of a number, {stripe, fill} of a kind, or null.
 function paintNodes(mode) {
   const kinds = mode.kind ? kindColours(mode) : null, [low, high] = mode.number ? numberRange(mode) : [0, 1];
   const hex = kinds && Object.fromEntries(Object.entries(kinds).map(([k, c]) => [k, colour(c)]));
+  const tints = hex && Object.fromEntries(Object.entries(hex).map(([k, c]) => [k, mixHex(colour("--raised"), c, 0.2)]));
   const heats = Array.from({length: 65}, (_, i) => heat(i / 64));
   for (const m of models) {
     m.paint = m.nodes.map((n) => {
       if (!n) return null;
       if (kinds) {
-        const c = hex[mode.kind(m, n)];
-        return !c ? null : mode.soft ? {stripe: c} : {fill: c, ink: inkOn(c)};
+        const k = mode.kind(m, n), c = hex[k];
+        return !c ? null : mode.soft || k === "kept" ? {stripe: c} : {stripe: c, fill: tints[k]};
       }
       const v = mode.number(m, n);
       if (v === null || v === undefined) return null;

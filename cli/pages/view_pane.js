@@ -100,6 +100,16 @@ class Pane {
     this.rebuild();
     const after = this.scene.boxOf.get(id);
     if (at && after) this.move((at[0] - after.x) * this.scale, (at[1] - after.y) * this.scale);
+    if (isOpen && after && after.inside) this.showWhole(after);
+  }
+
+  // An open node, from its top, as large as the pane has room for.
+  showWhole(box) {
+    const fits = Math.min((this.width - 40) / box.w, (this.height - 60) / box.h);
+    if (fits < this.scale) this.scale = Math.max(0.3, fits);
+    this.x = this.width / 2 - box.x * this.scale;
+    this.y = 46 - box.y * this.scale;
+    this.draw();
   }
 
   boxAt(px, py) {
@@ -126,7 +136,7 @@ class Pane {
       canvas.width = Math.round(w * ratio);
       canvas.height = Math.round(h * ratio);
     }
-    const c = this.colours = Object.fromEntries(["panel", "raised", "sunken", "line", "line-strong", "text", "text-soft", "text-faint", "accent", "accent-soft", "edge", "bg", "hot", "good"].map((k) => [k, colour("--" + k)]));
+    const c = this.colours = Object.fromEntries(["panel", "raised", "sunken", "line", "line-strong", "text", "text-soft", "text-faint", "accent", "accent-soft", "edge", "bg", "hot", "good", "font"].map((k) => [k, colour("--" + k)]));
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, canvas.width, canvas.height);
     ctx.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.x, ratio * this.y);
@@ -153,7 +163,7 @@ class Pane {
     ctx.fill();
     ctx.stroke();
     if (this.scale < 0.3) return;
-    ctx.font = "600 11px " + colour("--font");
+    ctx.font = "600 11px " + c.font;
     ctx.fillStyle = c["text-soft"];
     ctx.textAlign = "left";
     for (const part of b.inside.parts) ctx.fillText(fitText(ctx, part.label, part.placed.width, "l"), part.x, part.y - 2);
@@ -169,7 +179,7 @@ class Pane {
   // Values that the selected box reads or makes are drawn in colour, over the others.
   drawEdges(window, c) {
     const {ctx, scene} = this, s = scene.segments, near = this.nearValues(), strong = [];
-    ctx.lineWidth = Math.max(1, Math.min(1.4, 0.5 / this.scale));
+    ctx.lineWidth = Math.max(1.2, 0.6 / this.scale);
     ctx.strokeStyle = c.edge;
     ctx.globalAlpha = this.matches ? 0.4 : 1;
     ctx.beginPath();
@@ -179,6 +189,8 @@ class Pane {
       seen.add(i);
       if (near.size && near.has(s[i + 4])) strong.push(i);
       else this.addCurve(s, i);
+      // Browsers draw several short paths faster than a long one.
+      if (seen.size % 256 === 0) { ctx.stroke(); ctx.beginPath(); }
     }
     ctx.stroke();
     ctx.globalAlpha = 1;
@@ -233,10 +245,11 @@ class Pane {
     ctx.globalAlpha = isDim ? 0.28 : 1;
     const background = paint && paint.fill || (isNode ? c.raised : c.sunken);
     if (this.scale < 0.12) {
-      ctx.fillStyle = paint && (paint.fill || paint.stripe) || c["line-strong"];
+      ctx.fillStyle = paint && (paint.stripe || paint.fill) || c["line-strong"];
+      const thin = Math.max(0, 1.6 / this.scale - BOX) / 2;
       const grow = isSelected || isMarked || (this.matches && !isDim) ? Math.min(40, 3 / this.scale) : 0;
       if (grow) ctx.fillStyle = isMarked ? c.good : c.accent;
-      ctx.fillRect(x - grow, b.y - grow, b.w + 2 * grow, BOX + 2 * grow);
+      ctx.fillRect(x - grow, b.y - grow - thin, b.w + 2 * grow, BOX + 2 * (grow + thin));
       ctx.globalAlpha = 1;
       return;
     }
@@ -249,7 +262,7 @@ class Pane {
     ctx.fill();
     ctx.stroke();
     ctx.setLineDash([]);
-    if (paint && paint.stripe) {
+    if (paint && paint.stripe && this.scale > 0.12) {
       ctx.fillStyle = paint.stripe;
       ctx.beginPath();
       ctx.roundRect(x, b.y, 6, BOX, [7, 0, 0, 7]);
@@ -262,7 +275,7 @@ class Pane {
   drawTexts(b, ink, soft) {
     const {ctx, model} = this, isNode = b.kind === KIND.node, node = isNode ? model.nodes[b.id] : null;
     const title = isNode ? node.op : model.values[b.id].name, openable = isNode && node.inner.length;
-    const middle = b.x + (isNode && !(this.model.paint[b.id] || {}).fill ? 2 : 0), font = colour("--font");
+    const middle = b.x + (isNode && (this.model.paint[b.id] || {}).stripe ? 3 : 0), font = this.colours.font;
     ctx.textAlign = "center";
     ctx.fillStyle = ink;
     ctx.font = (isNode ? "600 " : "") + "12.5px " + font;
@@ -278,7 +291,7 @@ class Pane {
   drawMap(window, c) {
     const {scene, map} = this, ratio = devicePixelRatio || 1;
     const inView = window.left <= 0 && window.right >= scene.width && window.top <= 0 && window.bottom >= scene.height;
-    const k = Math.min(130 / scene.width, Math.max(60, this.height - 140) / scene.height);
+    const k = Math.min(Math.min(130, this.width * 0.16) / scene.width, Math.max(60, this.height - 140) / scene.height);
     const w = Math.max(14, scene.width * k), h = Math.max(10, scene.height * k);
     map.hidden = inView || this.width < 500;
     map.style.display = map.hidden ? "none" : "";
@@ -293,7 +306,7 @@ class Pane {
       image.scale(k * ratio, k * ratio);
       for (const b of scene.boxes) {
         const paint = b.kind === KIND.node ? this.model.paint[b.id] : null;
-        image.fillStyle = this.matches && b.kind === KIND.node && this.matches.has(b.id) ? c.hot : paint && (paint.fill || paint.stripe) || c["line-strong"];
+        image.fillStyle = this.matches && b.kind === KIND.node && this.matches.has(b.id) ? c.hot : paint && (paint.stripe || paint.fill) || c["line-strong"];
         image.fillRect(b.x - b.w / 2, b.y, b.w, Math.max(BOX, 1.4 / k));
       }
     }

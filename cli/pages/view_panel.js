@@ -128,7 +128,7 @@ function modelFacts(m) {
     m.macs && !m.unknown && ["multiply-accumulates", format.amount(m.macs)], m.activation_bytes && !m.unknown && ["activations", format.bytes(m.activation_bytes)],
     m.peak && ["memory peak", `${format.bytes(m.peak.bytes)} at ${m.peak.node}`], m.runTime && ["run", format.time(m.runTime)],
     ["operator sets", m.opsets.map(([d, v]) => `${d} ${v}`).join(", ")], m.producer && ["made by", m.producer], m.file_bytes && ["file", format.bytes(m.file_bytes)],
-    m.unknown && ["free dimensions", `${format.count(m.unknown)} nodes have unknown sizes: --dim NAME=SIZE fixes them`]]);
+    m.unknown && ["unknown sizes", `of ${format.count(m.unknown)} nodes: they depend on data, or on free dimensions, which --dim NAME=SIZE fixes`]]);
 }
 
 function interfaceOf(m) {
