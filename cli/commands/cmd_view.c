@@ -1,6 +1,6 @@
 /* hone view: a model, or two versions of it, as a page that shows the graph and what it costs. */
 #include "pages/page.h"
-#include "view/view.h"
+#include "view/graph_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static int read_json_file(const char *path, json_tree *tree,
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static int save_text(const cli_buffer *text, const char *path) {
+static int save_view_text(const cli_buffer *text, const char *path) {
     hone_error error;
     if (strcmp(path, "-") != 0)
         return cli_file_write(path, text, &error) ? EXIT_OK : cli_fail_error(&error);
@@ -148,7 +148,7 @@ static int save_scene(view_work *w, const char *path) {
     else if (strcmp(w->format, "html") == 0)
         status = page_save(&view_page, &text, path);
     else
-        status = save_text(&text, path);
+        status = save_view_text(&text, path);
     cli_buffer_free(&text);
     return status;
 }

@@ -1,6 +1,6 @@
 /* The order of vertices within their ranks: sweeps that sort each rank by the medians of its
  * neighbours, down and up; the order with the fewest crossings is kept. */
-#include "view/layout.h"
+#include "view/graph_layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* Between the two middle neighbours: nearer to the side where the others are dense. */
-static double median_of(const layout_net *net, uint32_t v, int side, uint32_t *scratch) {
+static double median_neighbour(const layout_net *net, uint32_t v, int side, uint32_t *scratch) {
     uint32_t n = net->first[side][v + 1] - net->first[side][v];
     for (uint32_t i = 0; i < n; i++)
         scratch[i] = net->place[net->at[side][net->first[side][v] + i]];
@@ -46,7 +46,7 @@ static void sort_rank(layout_net *net, uint32_t rank, int side, sort_key *keys, 
     uint32_t n = net->rank_first[rank + 1] - net->rank_first[rank];
     for (uint32_t i = 0; i < n; i++)
         if (net->first[side][at[i]] < net->first[side][at[i] + 1])
-            keys[n_moved++] = (sort_key){median_of(net, at[i], side, scratch), i, at[i]};
+            keys[n_moved++] = (sort_key){median_neighbour(net, at[i], side, scratch), i, at[i]};
     if (n_moved > 1)
         qsort(keys, n_moved, sizeof *keys, by_median);
     for (uint32_t i = 0, k = 0; i < n; i++) {

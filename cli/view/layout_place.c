@@ -1,7 +1,7 @@
 /* Places of vertices in their ranks, by the method of Brandes and Koepf: vertices are aligned with
  * their median neighbours into vertical blocks, in four directions; blocks are packed beside each
  * other, and the middle of the four results is taken. Edges that pass ranks stay straight. */
-#include "view/layout.h"
+#include "view/graph_layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static uint32_t vertex_at(const alignment *a, uint32_t rank, uint32_t i) {
     return a->net->in_rank[a->is_mirrored ? first[rank + 1] - 1 - i : first[rank] + i];
 }
 
-static uint32_t place_of(const alignment *a, uint32_t v) {
+static uint32_t aligned_place(const alignment *a, uint32_t v) {
     uint32_t r = a->net->rank[v], n = a->net->rank_first[r + 1] - a->net->rank_first[r];
     return a->is_mirrored ? n - 1 - a->net->place[v] : a->net->place[v];
 }
@@ -88,7 +88,7 @@ static void align_vertex(alignment *a, uint32_t v, sorted_neighbour *scratch, in
     for (uint32_t i = 0; i < n; i++) {
         uint32_t u = net->at[a->side][begin + i];
         uint32_t segment = a->side ? net->segment[begin + i] : begin + i;
-        scratch[i] = (sorted_neighbour){place_of(a, u), u, segment};
+        scratch[i] = (sorted_neighbour){aligned_place(a, u), u, segment};
     }
     if (n > 1)
         qsort(scratch, n, sizeof *scratch, by_place);
@@ -117,14 +117,14 @@ static void align_all(alignment *a, sorted_neighbour *scratch) {
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-static double distance(const layout_net *net, uint32_t u, uint32_t v) {
+static double least_distance(const layout_net *net, uint32_t u, uint32_t v) {
     double gap = is_bend(net, u) && is_bend(net, v) ? BEND_GAP : GAP;
     return (net->width[u] + net->width[v]) / 2 + gap;
 }
 
 /* The vertex before (step -1) or after it in its rank. */
 static uint32_t beside(const alignment *a, uint32_t v, int step) {
-    uint32_t place = place_of(a, v);
+    uint32_t place = aligned_place(a, v);
     if (step < 0)
         return place == 0 ? LAYOUT_NONE : vertex_at(a, a->net->rank[v], place - 1);
     return vertex_at(a, a->net->rank[v], place + 1);
@@ -141,7 +141,7 @@ static uint32_t block_to_wait_for(alignment *a, uint32_t root, const bool *is_fi
             a->cursor[root] = v;
             if (!is_finished[other])
                 return other;
-            double x = a->x[other] + distance(a->net, left, v);
+            double x = a->x[other] + least_distance(a->net, left, v);
             a->x[root] = x > a->x[root] ? x : a->x[root];
         }
         v = a->next[v];
@@ -150,7 +150,7 @@ static uint32_t block_to_wait_for(alignment *a, uint32_t root, const bool *is_fi
 }
 
 /* Finishes a block after all on its left; chains of them are long, so there is no recursion. */
-static void finish_block(alignment *a, uint32_t root, bool *is_finished) {
+static void finish_aligned(alignment *a, uint32_t root, bool *is_finished) {
     uint32_t n = 0;
     a->stack[n++] = root;
     while (n > 0) {
@@ -175,7 +175,7 @@ static void pull_right(alignment *a, uint32_t root) {
     do {
         uint32_t right = beside(a, v, 1);
         if (right != LAYOUT_NONE) {
-            double most = a->x[a->root[right]] - distance(a->net, v, right);
+            double most = a->x[a->root[right]] - least_distance(a->net, v, right);
             x = !has_any || most < x ? most : x;
             has_any = true;
         }
@@ -190,7 +190,7 @@ static void pack_blocks(alignment *a, bool *is_finished) {
     a->n_finished = 0;
     for (uint32_t v = 0; v < a->net->n; v++)
         if (a->root[v] == v)
-            finish_block(a, v, is_finished);
+            finish_aligned(a, v, is_finished);
     for (uint32_t i = a->n_finished; i-- > 0;)
         pull_right(a, a->finished[i]);
     for (uint32_t v = 0; v < a->net->n; v++)

@@ -1,6 +1,6 @@
 /* Ranks: each box below all that it reads, and as near to its readers as that saves length. Then
  * the bends of edges that pass ranks. */
-#include "view/layout.h"
+#include "view/graph_layout.h"
 
 #include <stdlib.h>
 #include <string.h>

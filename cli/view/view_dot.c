@@ -1,5 +1,5 @@
 /* Graphs in the language of Graphviz, subgraphs and functions as clusters. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 static void put_dot_text(cli_buffer *out, const char *text) {
     cli_buffer_printf(out, "\"");

@@ -1,7 +1,7 @@
 /* The data of the page: models with nodes, values, pictures and weights, as one JSON object. Nodes,
  * values and boxes are arrays of few fields, so that thousands of them stay small;
  * cli/pages/view_data.js reads them. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void put_cut(cli_buffer *out, const char *text, size_t n) {
     cli_json_string(out, some, keep + sizeof cut - 1);
 }
 
-static void put_text(cli_buffer *out, const char *text) {
+static void put_json_text(cli_buffer *out, const char *text) {
     put_cut(out, text, strlen(text));
 }
 
@@ -92,7 +92,7 @@ static void put_attribute(const hone_graph *g, uint32_t node, uint32_t i,
              a->kind == HONE_ATTRIBUTE_STRINGS || a->kind == HONE_ATTRIBUTE_TENSORS)
         put_list_text(g, node, i, a, &text);
     cli_buffer_printf(out, "[");
-    put_text(out, a->name);
+    put_json_text(out, a->name);
     cli_buffer_printf(out, ",");
     put_cut(out, text.at ? (const char *)text.at : "", text.n);
     cli_buffer_printf(out, "]");
@@ -125,7 +125,7 @@ static void put_inner_pictures(const view_model *v, const view_source *s, uint32
     cli_buffer_printf(out, "[");
     if (called) {
         cli_buffer_printf(out, "[");
-        put_text(out, n->op);
+        put_json_text(out, n->op);
         cli_buffer_printf(out, ",%u]", v->sources[called].first_picture);
     }
     for (uint32_t i = 0; i < n->n_attributes; i++) {
@@ -134,14 +134,15 @@ static void put_inner_pictures(const view_model *v, const view_source *s, uint32
         bool has_graphs = a.kind == HONE_ATTRIBUTE_GRAPH || a.kind == HONE_ATTRIBUTE_GRAPHS;
         for (uint32_t k = 0; has_graphs && k < a.n; k++, has_any = true) {
             cli_buffer_printf(out, "%s[", has_any ? "," : "");
-            put_text(out, a.name);
+            put_json_text(out, a.name);
             cli_buffer_printf(out, ",%u]", s->first_picture + a.subgraphs[k]);
         }
     }
     cli_buffer_printf(out, "]");
 }
 
-static void put_node(const view_model *v, const view_source *s, uint32_t node, cli_buffer *out) {
+static void put_node_row(const view_model *v, const view_source *s, uint32_t node,
+                         cli_buffer *out) {
     hone_node_info n;
     uint64_t macs, bytes;
     hone_graph_get_node(s->graph, node, &n);
@@ -152,11 +153,11 @@ static void put_node(const view_model *v, const view_source *s, uint32_t node, c
     bool has_macs = hone_node_macs(s->graph, node, &macs);
     bool has_bytes = hone_node_output_bytes(s->graph, node, &bytes);
     cli_buffer_printf(out, "[");
-    put_text(out, n.op);
+    put_json_text(out, n.op);
     cli_buffer_printf(out, ",");
-    put_text(out, n.name);
+    put_json_text(out, n.name);
     cli_buffer_printf(out, ",");
-    put_text(out, n.domain);
+    put_json_text(out, n.domain);
     cli_buffer_printf(out, ",");
     put_ids(out, s->first_value, n.inputs, n.n_inputs);
     cli_buffer_printf(out, ",");
@@ -167,7 +168,7 @@ static void put_node(const view_model *v, const view_source *s, uint32_t node, c
                       has_bytes ? (long long)bytes : -1LL);
     put_inner_pictures(v, s, node, &n, out);
     cli_buffer_printf(out, ",%u,", s->first_picture + n.subgraph);
-    put_text(out, n.doc);
+    put_json_text(out, n.doc);
     cli_buffer_printf(out, "]\n");
 }
 
@@ -177,20 +178,20 @@ static void put_nodes(const view_model *v, cli_buffer *out) {
     for (uint32_t k = 0; k < v->n_sources; k++)
         for (uint32_t i = 0; i < hone_graph_n_nodes(v->sources[k].graph); i++, has_any = true) {
             cli_buffer_printf(out, "%s", has_any ? "," : "");
-            put_node(v, &v->sources[k], i, out);
+            put_node_row(v, &v->sources[k], i, out);
         }
     cli_buffer_printf(out, "]");
 }
 
-static void put_value(const view_source *s, uint32_t value, cli_buffer *out) {
+static void put_value_row(const view_source *s, uint32_t value, cli_buffer *out) {
     hone_value_info info;
     char text[1024];
     hone_graph_get_value(s->graph, value, &info);
     cli_buffer_printf(out, "[");
-    put_text(out, info.name);
+    put_json_text(out, info.name);
     hone_value_type_text(s->graph, value, text, sizeof text);
     cli_buffer_printf(out, ",");
-    put_text(out, text);
+    put_json_text(out, text);
     cli_buffer_printf(out, ",");
     put_id(out, s->first_node, info.producer);
     cli_buffer_printf(out, "]\n");
@@ -202,7 +203,7 @@ static void put_values(const view_model *v, cli_buffer *out) {
     for (uint32_t k = 0; k < v->n_sources; k++)
         for (uint32_t i = 0; i < hone_graph_n_values(v->sources[k].graph); i++, has_any = true) {
             cli_buffer_printf(out, "%s", has_any ? "," : "");
-            put_value(&v->sources[k], i, out);
+            put_value_row(&v->sources[k], i, out);
         }
     cli_buffer_printf(out, "]");
 }
@@ -223,7 +224,7 @@ static void put_layout(const view_model *v, const view_picture *p, cli_buffer *o
     for (uint32_t i = 0; i < l->n_boxes; i++) {
         view_box_texts(v, p, &p->boxes[i], title, subtitle, sizeof title);
         cli_buffer_printf(out, "%s", i ? "," : "");
-        put_text(out, subtitle);
+        put_json_text(out, subtitle);
     }
     cli_buffer_printf(out, "],\"edges\":[");
     for (uint32_t i = 0; i < l->n_edges; i++) {
@@ -248,7 +249,7 @@ static void put_picture(const view_model *v, const view_picture *p, cli_buffer *
     hone_graph_get_subgraph(s->graph, p->subgraph, &info);
     bool is_function = p->source > 0 && p->subgraph == 0;
     cli_buffer_printf(out, "{\"name\":");
-    put_text(out, is_function ? s->function.name : info.name);
+    put_json_text(out, is_function ? s->function.name : info.name);
     cli_buffer_printf(out, ",\"function\":%s,\"owner\":", is_function ? "true" : "false");
     put_id(out, s->first_node, info.owner);
     cli_buffer_printf(out, ",\"inputs\":");
@@ -275,21 +276,21 @@ static void put_info(const view_model *v, cli_buffer *out) {
     cli_buffer_free(&name);
     cli_buffer_printf(out, ",\"ir\":%lld,\"file_bytes\":%llu,\"doc\":", (long long)info.ir_version,
                       (unsigned long long)(info.file_bytes + info.external_bytes));
-    put_text(out, info.doc);
+    put_json_text(out, info.doc);
     cli_buffer_printf(out, ",\"opsets\":[");
     for (uint32_t i = 0; i < info.n_opsets; i++) {
         hone_model_get_opset(v->model, i, &domain, &version);
         cli_buffer_printf(out, "%s[", i ? "," : "");
-        put_text(out, *domain ? domain : "ai.onnx");
+        put_json_text(out, *domain ? domain : "ai.onnx");
         cli_buffer_printf(out, ",%lld]", (long long)version);
     }
     cli_buffer_printf(out, "],\"metadata\":[");
     for (uint32_t i = 0; i < info.n_metadata && i < MOST_ELEMENTS; i++) {
         hone_model_get_metadata(v->model, i, &key, &value);
         cli_buffer_printf(out, "%s[", i ? "," : "");
-        put_text(out, key);
+        put_json_text(out, key);
         cli_buffer_printf(out, ",");
-        put_text(out, value);
+        put_json_text(out, value);
         cli_buffer_printf(out, "]");
     }
     cli_buffer_printf(out, "],");
@@ -322,7 +323,7 @@ static void put_plan(const view_model *v, cli_buffer *out) {
     hone_plan_get_info(plan, &info);
     cli_buffer_printf(out,
                       "\"peak\":{\"bytes\":%llu,\"node\":", (unsigned long long)info.block_bytes);
-    put_text(out, info.peak_node);
+    put_json_text(out, info.peak_node);
     cli_buffer_printf(out, ",\"values\":[");
     for (uint32_t i = 0; i < info.n_values; i++) {
         hone_plan_value value;
@@ -343,7 +344,7 @@ static void put_plan(const view_model *v, cli_buffer *out) {
         if (id == UINT32_MAX)
             continue;
         cli_buffer_printf(out, "%s\"%u\":", has_any ? "," : "", id);
-        put_text(out, step.provider);
+        put_json_text(out, step.provider);
         has_any = true;
     }
     cli_buffer_printf(out, "}},");
@@ -352,7 +353,7 @@ static void put_plan(const view_model *v, cli_buffer *out) {
 
 static void put_model(const view_scene *s, const view_model *v, cli_buffer *out) {
     cli_buffer_printf(out, "{\"label\":");
-    put_text(out, v->label);
+    put_json_text(out, v->label);
     cli_buffer_printf(out, ",");
     put_info(v, out);
     put_totals(v, out);

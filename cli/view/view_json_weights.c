@@ -1,5 +1,5 @@
 /* Weights in the data of the page: "weights" maps ids of values to statistics and a histogram. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 enum { MOST_SHOWN = 16 };
 
@@ -51,7 +51,7 @@ static void put_statistics(const view_stats *s, cli_buffer *out) {
     cli_buffer_printf(out, "]");
 }
 
-static void put_weight(const hone_tensor_info *t, const view_scene *s, cli_buffer *out) {
+static void put_weight_row(const hone_tensor_info *t, const view_scene *s, cli_buffer *out) {
     view_stats stats;
     cli_buffer_printf(out, "{\"n\":%llu,\"bytes\":%llu", (unsigned long long)t->n_elements,
                       (unsigned long long)(t->data ? t->data_bytes
@@ -79,7 +79,7 @@ void view_json_weights(const view_model *v, const view_scene *s, cli_buffer *out
             if (!view_constant(source->graph, i, &t))
                 continue;
             cli_buffer_printf(out, "%s\"%u\":", has_any ? ",\n" : "", source->first_value + i);
-            put_weight(&t, s, out);
+            put_weight_row(&t, s, out);
             has_any = true;
         }
     }

@@ -1,5 +1,5 @@
 /* Pictures of a model: which boxes and edges each of its graphs has. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Which nodes of a model the nodes of another version of it compute. The optimizer's notes say it
  * where there are any; a node that kept its name and operator is itself; otherwise the values that
  * both versions have cut the first one into parts. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 #include <stdlib.h>
 #include <string.h>

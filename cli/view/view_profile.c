@@ -1,6 +1,6 @@
 /* Times from a profile in the format of onnxruntime, and errors of layers from the report of `hone
  * quantize --explain --json`, matched with the nodes of a model by name. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -164,13 +164,13 @@ static void put_report_steps(const view_model *v, const json_tree *t, const json
     }
 }
 
-static const json_node *report_nodes(const json_tree *t) {
+static const json_node *profiled_nodes(const json_tree *t) {
     const json_node *m = t->n ? json_member(t, &t->nodes[0], "by_node") : NULL;
     return m && m->kind == JSON_ARRAY ? m : NULL;
 }
 
 bool view_profile_check(const json_tree *t, const char *path, hone_error *error) {
-    if (report_nodes(t))
+    if (profiled_nodes(t))
         return true;
     for (const json_node *e = first_event(t); e; e = json_next(t, e))
         if (is_kernel_event(t, e))
@@ -191,8 +191,8 @@ bool view_sensitivity_check(const json_tree *t, const char *path, hone_error *er
 
 void view_json_profile(const view_model *v, const json_tree *profile, cli_buffer *out) {
     cli_buffer_printf(out, "\"profile\":[");
-    if (report_nodes(profile))
-        put_report_steps(v, profile, report_nodes(profile), out);
+    if (profiled_nodes(profile))
+        put_report_steps(v, profile, profiled_nodes(profile), out);
     else
         put_trace_steps(v, profile, out);
     cli_buffer_printf(out, "],");

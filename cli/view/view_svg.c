@@ -1,6 +1,6 @@
 /* Pictures as SVG for documents: every graph with its layout, subgraphs and functions below.
  * Colours follow the reader's light or dark mode. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Graphs as lines of text: a node per line with what it reads, subgraphs indented below; of two
  * models, what each node of the second computes of the first. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 #include <string.h>
 
@@ -15,8 +15,7 @@ static void put_plain(cli_buffer *out, const char *text) {
     }
 }
 
-static void put_value_names(const hone_graph *g, const uint32_t *values, uint32_t n,
-                            cli_buffer *out) {
+static void put_names_of(const hone_graph *g, const uint32_t *values, uint32_t n, cli_buffer *out) {
     hone_value_info info;
     for (uint32_t i = 0; i < n; i++) {
         cli_buffer_printf(out, "%s", i ? ", " : "");
@@ -56,9 +55,9 @@ static void put_text_node(const hone_graph *g, uint32_t node, int depth, cli_buf
     cli_buffer_printf(out, " ");
     put_plain(out, view_node_label(g, node, text, sizeof text));
     cli_buffer_printf(out, " (");
-    put_value_names(g, n.inputs, n.n_inputs, out);
+    put_names_of(g, n.inputs, n.n_inputs, out);
     cli_buffer_printf(out, ") -> ");
-    put_value_names(g, n.outputs, n.n_outputs, out);
+    put_names_of(g, n.outputs, n.n_outputs, out);
     if (n.n_outputs && n.outputs[0] != HONE_NONE) {
         hone_value_type_text(g, n.outputs[0], text, sizeof text);
         cli_buffer_printf(out, "  ");

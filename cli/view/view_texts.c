@@ -1,5 +1,5 @@
 /* What boxes say: operators, shapes, names. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Statistics and the histogram of a constant, in two passes over its data. */
-#include "view/view.h"
+#include "view/graph_view.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,10 +6,9 @@ import onnx
 import pytest
 from conftest import MODELS, hone, open_page, show
 from onnx import TensorProto, helper
-
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-By = pytest.importorskip("selenium.webdriver.common.by").By
-Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 
 def make_page(tmp_path, *arguments):

@@ -1,5 +1,5 @@
 /* The layout of a graph in steps: ranks, bends, order within ranks, places. */
-#include "view/layout.h"
+#include "view/graph_layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void layout_free(layout *l) {
 
 enum { BEND_WIDTH = 4 };
 
-static uint32_t *new_numbers(size_t n) {
+static uint32_t *new_net_numbers(size_t n) {
     return calloc(n + 1, sizeof(uint32_t));
 }
 
@@ -46,14 +46,14 @@ static bool net_allocate(const layout *l, layout_net *net) {
     net->n_boxes = l->n_boxes;
     net->n_ranks = l->n_ranks;
     net->width = calloc(n + 1, sizeof *net->width);
-    net->rank = new_numbers(n);
-    net->place = new_numbers(n);
-    net->rank_first = new_numbers((size_t)l->n_ranks + 1);
-    net->in_rank = new_numbers(n);
-    net->segment = new_numbers(m);
+    net->rank = new_net_numbers(n);
+    net->place = new_net_numbers(n);
+    net->rank_first = new_net_numbers((size_t)l->n_ranks + 1);
+    net->in_rank = new_net_numbers(n);
+    net->segment = new_net_numbers(m);
     for (int k = 0; k < 2; k++) {
-        net->first[k] = new_numbers(n + 1);
-        net->at[k] = new_numbers(m);
+        net->first[k] = new_net_numbers(n + 1);
+        net->at[k] = new_net_numbers(m);
     }
     return net->width && net->rank && net->place && net->rank_first && net->in_rank &&
            net->segment && net->first[0] && net->at[0] && net->first[1] && net->at[1];

@@ -1,8 +1,8 @@
 /* A layered layout: boxes in ranks from top to bottom, edges that bend at the ranks they pass.
  * Memory and time are linear in boxes and edges but for sorting; equal graphs give equal layouts.
  */
-#ifndef HONE_CLI_LAYOUT_H
-#define HONE_CLI_LAYOUT_H
+#ifndef HONE_CLI_GRAPH_LAYOUT_H
+#define HONE_CLI_GRAPH_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,4 +63,4 @@ void layout_net_free(layout_net *net);
 bool layout_order(layout_net *net);
 bool layout_place(const layout_net *net, double *x);
 
-#endif /* HONE_CLI_LAYOUT_H */
+#endif /* HONE_CLI_GRAPH_LAYOUT_H */

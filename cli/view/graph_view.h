@@ -1,11 +1,11 @@
 /* hone view: models as pictures. A model becomes pictures, one per graph, subgraph and body of a
  * function; each has boxes and edges in layers. Writers make a page, SVG, DOT or text of them. */
-#ifndef HONE_CLI_VIEW_H
-#define HONE_CLI_VIEW_H
+#ifndef HONE_CLI_GRAPH_VIEW_H
+#define HONE_CLI_GRAPH_VIEW_H
 
 #include "cli_value.h"
 #include "values/json_tree.h"
-#include "view/layout.h"
+#include "view/graph_layout.h"
 #include "view/name_index.h"
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -119,4 +119,4 @@ bool view_sensitivity_check(const json_tree *report, const char *path, hone_erro
 void view_json_weights(const view_model *v, const view_scene *s, cli_buffer *out);
 void view_json_pairs(const view_scene *s, cli_buffer *out);
 
-#endif /* HONE_CLI_VIEW_H */
+#endif /* HONE_CLI_GRAPH_VIEW_H */
