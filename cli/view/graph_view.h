@@ -116,6 +116,9 @@ void view_json_sensitivity(const view_model *v, const json_tree *report, cli_buf
 /* Is a file what its option wants? False with the error. */
 bool view_profile_check(const json_tree *profile, const char *path, hone_error *error);
 bool view_sensitivity_check(const json_tree *report, const char *path, hone_error *error);
+/* "peak": where the model has no free dimensions, what is live at the peak of memory, and who runs
+ * nodes. */
+void view_json_plan(const view_model *v, cli_buffer *out);
 void view_json_weights(const view_model *v, const view_scene *s, cli_buffer *out);
 void view_json_pairs(const view_scene *s, cli_buffer *out);
 

@@ -311,53 +311,13 @@ static void put_totals(const view_model *v, cli_buffer *out) {
     hone_stats_free(stats);
 }
 
-/* Where the model has no free dimensions: what is live at the peak of memory, and who runs nodes.
- */
-static void put_plan(const view_model *v, cli_buffer *out) {
-    hone_plan *plan;
-    hone_plan_info info;
-    bool has_any = false;
-    const view_source *s = &v->sources[0];
-    if (hone_model_get_plan(v->model, &plan, NULL) != HONE_OK)
-        return;
-    hone_plan_get_info(plan, &info);
-    cli_buffer_printf(out,
-                      "\"peak\":{\"bytes\":%llu,\"node\":", (unsigned long long)info.block_bytes);
-    put_json_text(out, info.peak_node);
-    cli_buffer_printf(out, ",\"values\":[");
-    for (uint32_t i = 0; i < info.n_values; i++) {
-        hone_plan_value value;
-        hone_plan_get_value(plan, i, &value);
-        uint32_t id = hone_graph_find_value(s->graph, value.name);
-        if (id == HONE_NONE)
-            continue;
-        cli_buffer_printf(out, "%s[%u,%llu]", has_any ? "," : "", s->first_value + id,
-                          (unsigned long long)value.bytes);
-        has_any = true;
-    }
-    cli_buffer_printf(out, "],\"providers\":{");
-    has_any = false;
-    for (uint32_t i = 0; i < info.n_nodes; i++) {
-        hone_plan_step step;
-        hone_plan_get_step(plan, i, &step);
-        uint32_t id = view_find_node(v, step.node);
-        if (id == UINT32_MAX)
-            continue;
-        cli_buffer_printf(out, "%s\"%u\":", has_any ? "," : "", id);
-        put_json_text(out, step.provider);
-        has_any = true;
-    }
-    cli_buffer_printf(out, "}},");
-    hone_plan_free(plan);
-}
-
 static void put_model(const view_scene *s, const view_model *v, cli_buffer *out) {
     cli_buffer_printf(out, "{\"label\":");
     put_json_text(out, v->label);
     cli_buffer_printf(out, ",");
     put_info(v, out);
     put_totals(v, out);
-    put_plan(v, out);
+    view_json_plan(v, out);
     if (s->profile)
         view_json_profile(v, s->profile, out);
     if (s->sensitivity)

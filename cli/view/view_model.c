@@ -200,13 +200,21 @@ static void add_boxes(picture_maker *m, const hone_subgraph_info *info) {
     }
 }
 
+static double count_characters(const char *text) {
+    double n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+/* For wide fonts: the page knows only later which one it gets. */
 static void set_widths(const view_model *v, view_picture *p) {
     char title[VIEW_TEXT], subtitle[VIEW_TEXT];
     for (uint32_t i = 0; i < p->layout.n_boxes; i++) {
         view_box_texts(v, p, &p->boxes[i], title, subtitle, sizeof title);
-        double a = 22 + 7.3 * (double)strlen(title), b = 20 + 6.0 * (double)strlen(subtitle);
+        double a = 28 + 8.6 * count_characters(title), b = 26 + 6.8 * count_characters(subtitle);
         double w = a > b ? a : b;
-        p->layout.boxes[i].width = w < 70 ? 70 : w > 230 ? 230 : w;
+        p->layout.boxes[i].width = w < 70 ? 70 : w > 250 ? 250 : w;
     }
 }
 
