@@ -57,8 +57,9 @@ static const char opener[] = "xdg-open";
 #endif
 
 int page_open(const char *path) {
-    pid_t child = fork();
     int how = 0;
+    fflush(NULL); /* what was said before comes before what the browser says */
+    pid_t child = fork();
     if (child == 0) {
         execlp(opener, opener, path, (char *)NULL);
         _exit(127);

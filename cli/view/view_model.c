@@ -301,8 +301,23 @@ static bool index_names(view_model *v) {
     return true;
 }
 
+/* "#12 (Conv)" is what messages call a node without a name. */
+static uint32_t find_by_number(const view_model *v, const char *text) {
+    char *end;
+    char op[VIEW_TEXT], expected[VIEW_TEXT + 4];
+    hone_node_info n;
+    unsigned long id = strtoul(text + 1, &end, 10);
+    if (end == text + 1 || id >= hone_graph_n_nodes(v->sources[0].graph))
+        return UINT32_MAX;
+    hone_graph_get_node(v->sources[0].graph, (uint32_t)id, &n);
+    snprintf(expected, sizeof expected, " (%s)", view_op_text(&n, op, sizeof op));
+    bool is_it = n.subgraph != HONE_NONE && !*n.name && (!*end || strcmp(end, expected) == 0);
+    return is_it ? (uint32_t)id : UINT32_MAX;
+}
+
 uint32_t view_find_node(const view_model *v, const char *name) {
-    return name_index_find(&v->nodes, name);
+    uint32_t id = name_index_find(&v->nodes, name);
+    return id == UINT32_MAX && *name == '#' ? find_by_number(v, name) : id;
 }
 
 bool view_model_make(const hone_model *m, const char *label, view_model *v) {

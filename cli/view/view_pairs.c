@@ -77,6 +77,11 @@ static void pair_by_values(pair_maker *m, uint32_t node, const hone_node_info *n
         m->pairs->n = begin + 1; /* the one that makes the output */
 }
 
+static int by_id(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 static bool pair_by_origins(pair_maker *m, uint32_t node) {
     bool has_any = false;
     const char *name;
@@ -133,6 +138,9 @@ bool view_pairs_make(const view_model *before, const view_model *after, view_pai
             pair_by_name(&m, i, &node);
         if (is_ours && pairs->n == pairs->first[i])
             pair_by_values(&m, i, &node);
+        if (pairs->n > pairs->first[i])
+            qsort(pairs->nodes + pairs->first[i], pairs->n - pairs->first[i], sizeof(uint32_t),
+                  by_id);
     }
     if (!m.failed)
         pairs->first[n] = pairs->n;

@@ -2,6 +2,7 @@
  * models, what each node of the second computes of the first. */
 #include "view/graph_view.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Names come from files of strangers: a terminal shall not obey them. */
@@ -112,22 +113,65 @@ static bool is_same_node(const view_scene *s, uint32_t before, uint32_t after) {
     return strcmp(a.op, b.op) == 0 && strcmp(a.domain, b.domain) == 0;
 }
 
-static void put_text_pairs(const view_scene *s, cli_buffer *out) {
-    const hone_graph *a = s->models[0].sources[0].graph, *b = s->models[1].sources[0].graph;
+/* The last rewrite that names each node of the first model; NULL: no memory, or no log. */
+static uint32_t *last_rewrites(const view_scene *s, uint32_t n_nodes) {
+    hone_optimization_info info = {0};
+    uint32_t *last = calloc((size_t)n_nodes + 1, sizeof *last);
+    if (s->report)
+        hone_optimization_get_info(s->report, &info);
+    for (uint32_t i = 0; last && i < info.n_rewrites; i++) {
+        hone_rewrite r;
+        hone_optimization_get_rewrite(s->report, i, &r);
+        uint32_t node = view_find_node(&s->models[0], r.node);
+        if (node != UINT32_MAX)
+            last[node] = i + 1;
+    }
+    return last;
+}
+
+static void put_old_node(const view_scene *s, uint32_t node, const uint32_t *rewrites,
+                         cli_buffer *out) {
+    hone_rewrite r;
+    cli_buffer_printf(out, "  ");
+    put_op_and_label(s->models[0].sources[0].graph, node, out);
+    if (rewrites[node]) {
+        hone_optimization_get_rewrite(s->report, rewrites[node] - 1, &r);
+        cli_buffer_printf(out, "  (%s.%s)", r.pass, r.rule);
+    }
+    cli_buffer_printf(out, "\n");
+}
+
+static void put_text_pairs(const view_scene *s, const uint32_t *rewrites, bool *is_used,
+                           cli_buffer *out) {
+    const hone_graph *b = s->models[1].sources[0].graph;
     for (uint32_t i = 0; i < hone_graph_n_nodes(b); i++) {
         hone_node_info n;
         uint32_t begin = s->pairs.first[i], end = s->pairs.first[i + 1];
+        for (uint32_t k = begin; k < end; k++)
+            is_used[s->pairs.nodes[k]] = true;
         hone_graph_get_node(b, i, &n);
         if (n.subgraph == HONE_NONE || view_is_constant(b, i) ||
             (end - begin == 1 && is_same_node(s, s->pairs.nodes[begin], i)))
             continue;
         put_op_and_label(b, i, out);
         cli_buffer_printf(out, begin == end ? " is new\n" : " computes\n");
-        for (uint32_t k = begin; k < end; k++) {
-            cli_buffer_printf(out, "  ");
-            put_op_and_label(a, s->pairs.nodes[k], out);
-            cli_buffer_printf(out, "\n");
-        }
+        for (uint32_t k = begin; k < end; k++)
+            put_old_node(s, s->pairs.nodes[k], rewrites, out);
+    }
+}
+
+static void put_text_removed(const view_scene *s, const uint32_t *rewrites, const bool *is_used,
+                             cli_buffer *out) {
+    const hone_graph *a = s->models[0].sources[0].graph;
+    bool has_any = false;
+    for (uint32_t i = 0; i < hone_graph_n_nodes(a); i++) {
+        hone_node_info n;
+        hone_graph_get_node(a, i, &n);
+        if (n.subgraph == HONE_NONE || is_used[i] || view_is_constant(a, i))
+            continue;
+        cli_buffer_printf(out, has_any ? "" : "removed\n");
+        put_old_node(s, i, rewrites, out);
+        has_any = true;
     }
 }
 
@@ -136,9 +180,18 @@ void view_text_print(const view_scene *s, cli_buffer *out) {
         put_text_model(&s->models[0], out);
         return;
     }
+    uint32_t n = hone_graph_n_nodes(s->models[0].sources[0].graph);
+    uint32_t *rewrites = last_rewrites(s, n);
+    bool *is_used = calloc((size_t)n + 1, sizeof *is_used);
     put_plain(out, s->models[0].label);
     cli_buffer_printf(out, " became ");
     put_plain(out, s->models[1].label);
     cli_buffer_printf(out, "\n");
-    put_text_pairs(s, out);
+    out->failed |= !rewrites || !is_used;
+    if (!out->failed) {
+        put_text_pairs(s, rewrites, is_used, out);
+        put_text_removed(s, rewrites, is_used, out);
+    }
+    free(rewrites);
+    free(is_used);
 }

@@ -14,6 +14,7 @@ Commands:
   run       run a model
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
+  view      show a graph, what it costs, and what an optimizer made of it
   ops       list the operators that hone supports, or describe one
   passes    list the passes of the optimizer
   kernels   list the kernels, and which of them run here
@@ -92,6 +93,7 @@ Commands:
   run       run a model
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
+  view      show a graph, what it costs, and what an optimizer made of it
   ops       list the operators that hone supports, or describe one
   passes    list the passes of the optimizer
   kernels   list the kernels, and which of them run here
