@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 
 def make_page(tmp_path, *arguments):
@@ -113,7 +114,7 @@ def test_weights_have_statistics_on_demand(browser, tmp_path):
     click_node(browser, "product")
     assert not browser.find_elements(By.CSS_SELECTOR, "#panel .hist")
     browser.find_element(By.CSS_SELECTOR, "#panel summary").click()
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#panel .hist rect")) == 32
+    WebDriverWait(browser, 60).until(lambda b: len(b.find_elements(By.CSS_SELECTOR, "#panel .hist rect")) == 32)
     assert "denormals\n4 (25\u202f%)" in panel(browser) and "zeros\n4" in panel(browser)
 
 
