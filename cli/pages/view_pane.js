@@ -275,12 +275,13 @@ class Pane {
   drawTexts(b, ink, soft) {
     const {ctx, model} = this, isNode = b.kind === KIND.node, node = isNode ? model.nodes[b.id] : null;
     const title = isNode ? node.op : model.values[b.id].name, openable = isNode && node.inner.length;
+    const hasBoth = b.subtitle && this.scale >= 0.4;
     const middle = b.x + (isNode && (this.model.paint[b.id] || {}).stripe ? 3 : 0), font = this.colours.font;
     ctx.textAlign = "center";
     ctx.fillStyle = ink;
     ctx.font = (isNode ? "600 " : "") + "12.5px " + font;
-    ctx.fillText(fitText(ctx, (openable ? (b.inside ? "\u25be " : "\u25b8 ") : "") + title, b.w - 16, isNode ? "t" : "v"), middle, b.y + (b.subtitle ? 17 : 25));
-    if (!b.subtitle || this.scale < 0.4) return;
+    ctx.fillText(fitText(ctx, (openable ? (b.inside ? "\u25be " : "\u25b8 ") : "") + title, b.w - 16, isNode ? "t" : "v"), middle, b.y + (hasBoth ? 17 : 25));
+    if (!hasBoth) return;
     ctx.font = "10.5px " + font;
     ctx.fillStyle = soft;
     ctx.fillText(fitText(ctx, b.subtitle, b.w - 16, "s"), middle, b.y + 31);

@@ -62,5 +62,10 @@ bool layout_net_make(const layout *l, layout_net *net);
 void layout_net_free(layout_net *net);
 bool layout_order(layout_net *net);
 bool layout_place(const layout_net *net, double *x);
+/* Narrower, but not as straight. The blocks are chains that should be: the first of each vertex,
+ * and the next in it as a ring. */
+bool layout_relax(const layout_net *net, const uint32_t *root, const uint32_t *next, double *x);
+/* The least one between the middles of neighbours in a rank. */
+double layout_distance(const layout_net *net, uint32_t left, uint32_t right);
 
 #endif /* HONE_CLI_GRAPH_LAYOUT_H */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { GAP = 26, BEND_GAP = 14 };
+static const double WIDE = 1.5; /* times the width of the widest rank */
 
 typedef struct alignment {
     const layout_net *net;
@@ -117,9 +118,9 @@ static void align_all(alignment *a, sorted_neighbour *scratch) {
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-static double least_distance(const layout_net *net, uint32_t u, uint32_t v) {
-    double gap = is_bend(net, u) && is_bend(net, v) ? BEND_GAP : GAP;
-    return (net->width[u] + net->width[v]) / 2 + gap;
+double layout_distance(const layout_net *net, uint32_t left, uint32_t right) {
+    double gap = is_bend(net, left) && is_bend(net, right) ? BEND_GAP : GAP;
+    return (net->width[left] + net->width[right]) / 2 + gap;
 }
 
 /* The vertex before (step -1) or after it in its rank. */
@@ -141,7 +142,7 @@ static uint32_t block_to_wait_for(alignment *a, uint32_t root, const bool *is_fi
             a->cursor[root] = v;
             if (!is_finished[other])
                 return other;
-            double x = a->x[other] + least_distance(a->net, left, v);
+            double x = a->x[other] + layout_distance(a->net, left, v);
             a->x[root] = x > a->x[root] ? x : a->x[root];
         }
         v = a->next[v];
@@ -175,7 +176,7 @@ static void pull_right(alignment *a, uint32_t root) {
     do {
         uint32_t right = beside(a, v, 1);
         if (right != LAYOUT_NONE) {
-            double most = a->x[a->root[right]] - least_distance(a->net, v, right);
+            double most = a->x[a->root[right]] - layout_distance(a->net, v, right);
             x = !has_any || most < x ? most : x;
             has_any = true;
         }
@@ -193,6 +194,9 @@ static void pack_blocks(alignment *a, bool *is_finished) {
             finish_aligned(a, v, is_finished);
     for (uint32_t i = a->n_finished; i-- > 0;)
         pull_right(a, a->finished[i]);
+}
+
+static void place_vertices(alignment *a) {
     for (uint32_t v = 0; v < a->net->n; v++)
         if (a->root[v] != v)
             a->x[v] = a->x[a->root[v]];
@@ -202,18 +206,26 @@ static void pack_blocks(alignment *a, bool *is_finished) {
 
 /* ---- the four together ----------------------------------------------------------------------- */
 
+static double extent(const layout_net *net, const double *x, double *left, double *right) {
+    *left = *right = 0;
+    for (uint32_t v = 0; v < net->n; v++) {
+        double a = x[v] - net->width[v] / 2, b = x[v] + net->width[v] / 2;
+        *left = v == 0 || a < *left ? a : *left;
+        *right = v == 0 || b > *right ? b : *right;
+    }
+    return *right - *left;
+}
+
 /* All are moved to the narrowest: leftward ones to its left side, the others to its right one. */
 static void join_alignments(const layout_net *net, double *const x[4], double *out) {
-    double left[4] = {0}, right[4] = {0};
+    double left[4], right[4], narrow = 0;
     int narrowest = 0;
     for (int k = 0; k < 4; k++) {
-        for (uint32_t v = 0; v < net->n; v++) {
-            double a = x[k][v] - net->width[v] / 2, b = x[k][v] + net->width[v] / 2;
-            left[k] = v == 0 || a < left[k] ? a : left[k];
-            right[k] = v == 0 || b > right[k] ? b : right[k];
-        }
-        if (right[k] - left[k] < right[narrowest] - left[narrowest])
+        double width = extent(net, x[k], &left[k], &right[k]);
+        if (k == 0 || width < narrow) {
+            narrow = width;
             narrowest = k;
+        }
     }
     for (uint32_t v = 0; v < net->n; v++) {
         double at[4];
@@ -228,33 +240,52 @@ static void join_alignments(const layout_net *net, double *const x[4], double *o
     }
 }
 
+static double widest_rank(const layout_net *net) {
+    double widest = 0;
+    for (uint32_t r = 0; r < net->n_ranks; r++) {
+        double width = 0;
+        for (uint32_t i = net->rank_first[r]; i < net->rank_first[r + 1]; i++)
+            width += net->width[net->in_rank[i]] + GAP;
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+static void align(alignment *a, int direction, sorted_neighbour *scratch, bool *is_finished) {
+    a->side = direction / 2;
+    a->is_mirrored = direction % 2;
+    align_all(a, scratch);
+    pack_blocks(a, is_finished);
+}
+
+/* The middle of the four is symmetric. But residual edges make alignments drift to the side, rank
+ * by rank: where that gets too wide, places are relaxed instead. */
 bool layout_place(const layout_net *net, double *x) {
     size_t n = (size_t)net->n + 1;
-    double *all = calloc(n * 4, sizeof *all), *parts[4];
+    double *all = calloc(n * 4, sizeof *all), *parts[4], left, right;
     uint32_t *numbers = calloc(n * 5, sizeof *numbers);
     bool *is_marked = calloc((size_t)net->n_segments + 1, sizeof *is_marked);
     bool *is_finished = calloc(n, sizeof *is_finished);
     sorted_neighbour *scratch = calloc((size_t)net->n_segments + 1, sizeof *scratch);
     bool ok = all && numbers && is_marked && is_finished && scratch;
+    alignment a = {.net = net, .is_marked = is_marked};
+    uint32_t **const arrays[] = {&a.root, &a.next, &a.finished, &a.stack, &a.cursor};
+    for (size_t i = 0; ok && i < sizeof arrays / sizeof *arrays; i++)
+        *arrays[i] = numbers + n * i;
     for (uint32_t r = 1; ok && r < net->n_ranks; r++)
         mark_conflicts(net, r, is_marked);
     for (int k = 0; ok && k < 4; k++) {
-        parts[k] = all + n * (size_t)k;
-        alignment a = {.net = net,
-                       .is_marked = is_marked,
-                       .side = k / 2,
-                       .is_mirrored = k % 2,
-                       .root = numbers,
-                       .next = numbers + n,
-                       .finished = numbers + 2 * n,
-                       .stack = numbers + 3 * n,
-                       .cursor = numbers + 4 * n,
-                       .x = parts[k]};
-        align_all(&a, scratch);
-        pack_blocks(&a, is_finished);
+        a.x = parts[k] = all + n * (size_t)k;
+        align(&a, k, scratch, is_finished);
+        place_vertices(&a);
     }
     if (ok)
         join_alignments(net, parts, x);
+    if (ok && extent(net, x, &left, &right) > WIDE * widest_rank(net)) {
+        a.x = parts[0];
+        align(&a, 0, scratch, is_finished);
+        ok = layout_relax(net, a.root, a.next, x);
+    }
     free(all);
     free(numbers);
     free(is_marked);

@@ -107,9 +107,9 @@ bool layout_rank(layout *l) {
 
 /* ---- bends ----------------------------------------------------------------------------------- */
 
-/* A line across a hundred ranks tells nobody where it goes: only short ones are drawn, and no more
+/* A line across sixty ranks tells nobody where it goes: only short ones are drawn, and no more
  * bends than there are boxes, times a few. */
-enum { LONGEST_EDGE = 100, BENDS_PER_BOX = 6, SOME_BENDS = 1000 };
+enum { LONGEST_EDGE = 60, BENDS_PER_BOX = 6, SOME_BENDS = 1000 };
 
 static uint32_t span_of(const layout *l, const layout_edge *e) {
     return l->boxes[e->to].rank - l->boxes[e->from].rank;

@@ -112,6 +112,31 @@ static void one_value_is_one_line(void **state) {
     drop_layout(&l);
 }
 
+/* Residual layers, each with a fan of readers whose first ones feed the next layer: lines that are
+ * kept straight would lead to the side, layer by layer. */
+static void layers_do_not_drift_to_the_side(void **state) {
+    (void)state;
+    enum { LAYERS = 60, FAN = 6, PER_LAYER = FAN + 3 };
+    uint32_t pairs[2 * LAYERS * (2 * FAN + 4)], n = 0;
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        uint32_t top = i * PER_LAYER, join = top + FAN + 1, end = top + FAN + 2;
+        for (uint32_t k = 1; k <= FAN; k++) {
+            pairs[n++] = top, pairs[n++] = top + k;
+            pairs[n++] = top + k, pairs[n++] = join;
+        }
+        pairs[n++] = join, pairs[n++] = end;
+        pairs[n++] = top, pairs[n++] = end;
+        if (i + 1 < LAYERS) {
+            pairs[n++] = end, pairs[n++] = end + 1;
+            pairs[n++] = top, pairs[n++] = end + 1;
+        }
+    }
+    layout l = layout_of(LAYERS * PER_LAYER, pairs, n / 2);
+    expect_sound(&l);
+    assert_true(l.width < 1.6 * FAN * 130);
+    drop_layout(&l);
+}
+
 static void cycles_and_empty_graphs_are_harmless(void **state) {
     (void)state;
     static const uint32_t pairs[] = {0, 1, 1, 2, 2, 0, 3, 3, 2, 4};
@@ -153,6 +178,7 @@ int main(void) {
                                        cmocka_unit_test(sources_are_near_their_readers),
                                        cmocka_unit_test(crossings_are_removed),
                                        cmocka_unit_test(one_value_is_one_line),
+                                       cmocka_unit_test(layers_do_not_drift_to_the_side),
                                        cmocka_unit_test(cycles_and_empty_graphs_are_harmless),
                                        cmocka_unit_test(memory_stays_in_proportion)};
     return cmocka_run_group_tests_name("layout of graphs", tests, NULL, NULL);
