@@ -26,7 +26,7 @@ static const cli_option view_option_table[] = {
     {"sensitivity", 0, CLI_TEXT, offsetof(view_options, sensitivity), "FILE",
      "errors of layers: what `hone quantize --explain --json` prints"},
     {"no-statistics", 0, CLI_FLAG, offsetof(view_options, no_statistics), NULL,
-     "do not read the weights: faster, but no histograms"},
+     "do not read the weights: faster, works without their files, no histograms"},
     {"dim", 'd', CLI_TEXTS, offsetof(view_options, model.dims), "NAME=SIZE",
      "fix a symbolic dimension (repeatable)"},
     {"shape", 's', CLI_TEXTS, offsetof(view_options, model.shapes), "INPUT=1x3x8x8",
@@ -78,8 +78,9 @@ static const char *file_name(const char *path) {
 
 static int load_models(view_work *w, const cli_list *files) {
     hone_error error;
+    bool skips_data = w->o->no_statistics && !w->o->optimize;
     for (size_t i = 0; i < files->n; i++) {
-        w->loaded[i] = cli_load(files->at[i], &w->o->model, w->o->no_statistics);
+        w->loaded[i] = cli_load(files->at[i], &w->o->model, skips_data);
         if (!w->loaded[i])
             return EXIT_FAILED;
         if (hone_model_infer(w->loaded[i], &error) != HONE_OK)

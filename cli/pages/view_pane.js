@@ -55,10 +55,16 @@ class Pane {
   get height() { return this.canvas.clientHeight; }
   toScene(px, py) { return [(px - this.x) / this.scale, (py - this.y) / this.scale]; }
 
+  // A pane that is not shown has no size: what needs one is done when it has.
+  whenShown(action) {
+    if (this.width) return action();
+    this.later = action;
+  }
+
   // The whole graph; or, at first, as much from the top as can be read.
-  fit(isReadable) {
+  fit(isReadable) { this.whenShown(() => this.fitNow(isReadable)); }
+  fitNow(isReadable) {
     const s = this.scene, w = this.width - 40, h = this.height - 60;
-    if (w <= 0) return;
     let scale = Math.min(w / s.width, h / s.height, 1.2);
     if (isReadable) scale = Math.min(1, Math.max(scale, Math.min(w / s.width, 1), 0.5));
     this.scale = Math.max(SMALLEST, scale);
@@ -78,7 +84,8 @@ class Pane {
 
   move(dx, dy) { this.x += dx; this.y += dy; this.draw(); }
 
-  centre(box) {
+  centre(box) { this.whenShown(() => this.centreNow(box)); }
+  centreNow(box) {
     if (this.scale < 0.6) this.scale = 0.9;
     this.x = this.width / 2 - box.x * this.scale;
     this.y = this.height / 2 - (box.y + Math.min(box.h, 300) / 2) * this.scale;
@@ -87,6 +94,7 @@ class Pane {
 
   // Only as far as needed to see it.
   reveal(box) {
+    if (!this.width) return this.centre(box);
     const x = box.x * this.scale + this.x, y = box.y * this.scale + this.y;
     if (this.scale < 0.35 || x < 60 || x > this.width - 60 || y < 50 || y > this.height - 90) this.centre(box);
     else this.draw();
@@ -132,6 +140,11 @@ class Pane {
   drawNow() {
     const {canvas, ctx, scene} = this, ratio = devicePixelRatio || 1, w = this.width, h = this.height;
     if (!w || !h) return;
+    if (this.later) {
+      const action = this.later;
+      this.later = null;
+      return action();
+    }
     if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) {
       canvas.width = Math.round(w * ratio);
       canvas.height = Math.round(h * ratio);

@@ -1,6 +1,7 @@
 """The page of `hone view`: clicks, keys, search, zoom, comparison, small windows, hostile names."""
 
 import json
+import xml.dom.minidom
 
 import onnx
 import pytest
@@ -179,6 +180,8 @@ def test_light_dark_and_a_phone(browser, tmp_path):
     browser.find_elements(By.CSS_SELECTOR, "#tabs button")[1].click()
     shown = [p.is_displayed() for p in browser.find_elements(By.CSS_SELECTOR, ".pane")]
     assert shown == [False, True]
+    middle = "const p = view.panes[1]; return p.x + p.scene.width / 2 * p.scale - p.width / 2"
+    WebDriverWait(browser, 60).until(lambda b: abs(b.execute_script(middle)) < 1)
 
 
 def test_hostile_names_are_only_text(browser, tmp_path):
@@ -203,6 +206,11 @@ def test_hostile_names_are_only_text(browser, tmp_path):
         assert panel(browser).startswith("Relu" if name != "huge" else "evil<i>.Custom<b>"), name
     assert not browser.find_elements(By.CSS_SELECTOR, "img")
     assert "hacked" not in browser.title
+    svg = xml.dom.minidom.parseString(hone("view", tmp_path / "m.onnx", "--format", "svg"))
+    assert not svg.getElementsByTagName("script") and not svg.getElementsByTagName("img")
+    for form in ("text", "dot"):
+        text = hone("view", tmp_path / "m.onnx", "--format", form)
+        assert not [c for c in text if ord(c) < 32 and c != "\n"], form
 
 
 def test_many_nodes_open_and_are_found(browser, tmp_path):
