@@ -1,6 +1,7 @@
 // A pane shows the scene of one model: drawing with culling, moving and zooming, picking, a map.
 
 const SMALLEST = 0.004, LARGEST = 4;
+const CANVAS_COLOURS = ["panel", "raised", "sunken", "line", "line-strong", "text", "text-soft", "text-faint", "accent", "edge", "bg", "hot", "good", "font"];
 const textCache = new Map();
 
 // Text that fits, with "…"; measured once per text and width.
@@ -149,7 +150,11 @@ class Pane {
       canvas.width = Math.round(w * ratio);
       canvas.height = Math.round(h * ratio);
     }
-    const c = this.colours = Object.fromEntries(["panel", "raised", "sunken", "line", "line-strong", "text", "text-soft", "text-faint", "accent", "accent-soft", "edge", "bg", "hot", "good", "font"].map((k) => [k, colour("--" + k)]));
+    if (this.coloursFor !== theme.dark) {
+      this.coloursFor = theme.dark;
+      this.colours = Object.fromEntries(CANVAS_COLOURS.map((k) => [k, colour("--" + k)]));
+    }
+    const c = this.colours;
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, canvas.width, canvas.height);
     ctx.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.x, ratio * this.y);

@@ -115,19 +115,19 @@ static uint32_t span_of(const layout *l, const layout_edge *e) {
     return l->boxes[e->to].rank - l->boxes[e->from].rank;
 }
 
-static const layout *sorted_layout; /* qsort has no context; layouts are made one by one */
+typedef struct drawn_edge {
+    uint32_t from, source, span, number;
+} drawn_edge;
 
 static int by_source_and_span(const void *a, const void *b) {
-    const layout_edge *x = &sorted_layout->edges[*(const uint32_t *)a];
-    const layout_edge *y = &sorted_layout->edges[*(const uint32_t *)b];
-    uint32_t spans[2] = {span_of(sorted_layout, x), span_of(sorted_layout, y)};
+    const drawn_edge *x = a, *y = b;
     if (x->from != y->from)
         return x->from < y->from ? -1 : 1;
     if (x->source != y->source)
         return x->source < y->source ? -1 : 1;
-    if (spans[0] != spans[1])
-        return spans[0] < spans[1] ? -1 : 1;
-    return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+    if (x->span != y->span)
+        return x->span < y->span ? -1 : 1;
+    return x->number < y->number ? -1 : 1;
 }
 
 /* The longest span for which there are bends enough. */
@@ -155,31 +155,29 @@ static void bend_edge(layout *l, layout_edge *e, uint32_t *last) {
 }
 
 bool layout_bend_edges(layout *l) {
-    uint32_t *order = calloc((size_t)l->n_edges + 1, sizeof *order);
+    drawn_edge *drawn = calloc((size_t)l->n_edges + 1, sizeof *drawn);
     uint32_t longest = longest_drawn(l), last = LAYOUT_NONE, n = 0;
     uint64_t n_most = 0;
-    for (uint32_t i = 0; order && i < l->n_edges; i++) {
+    for (uint32_t i = 0; drawn && i < l->n_edges; i++) {
         layout_edge *e = &l->edges[i];
         e->last = LAYOUT_NONE;
         e->is_jump = e->is_jump || span_of(l, e) > longest;
         if (!e->is_jump) {
             n_most += span_of(l, e) - 1;
-            order[n++] = i;
+            drawn[n++] = (drawn_edge){e->from, e->source, span_of(l, e), i};
         }
     }
     l->n_bends = 0;
-    l->bends = order && n_most < UINT32_MAX ? calloc(n_most + 1, sizeof *l->bends) : NULL;
+    l->bends = drawn && n_most < UINT32_MAX ? calloc(n_most + 1, sizeof *l->bends) : NULL;
     bool ok = l->bends != NULL;
-    sorted_layout = l;
     if (ok && n > 1)
-        qsort(order, n, sizeof *order, by_source_and_span);
+        qsort(drawn, n, sizeof *drawn, by_source_and_span);
     for (uint32_t k = 0; ok && k < n; k++) {
-        layout_edge *e = &l->edges[order[k]];
-        const layout_edge *other = k ? &l->edges[order[k - 1]] : NULL;
-        if (!other || other->from != e->from || other->source != e->source)
-            last = LAYOUT_NONE;
-        bend_edge(l, e, &last);
+        bool is_other =
+            k == 0 || drawn[k - 1].from != drawn[k].from || drawn[k - 1].source != drawn[k].source;
+        last = is_other ? LAYOUT_NONE : last;
+        bend_edge(l, &l->edges[drawn[k].number], &last);
     }
-    free(order);
+    free(drawn);
     return ok;
 }

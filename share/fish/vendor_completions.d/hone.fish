@@ -239,7 +239,7 @@ complete -c hone -n '__fish_seen_subcommand_from view' -l optimize -d 'beside th
 complete -c hone -n '__fish_seen_subcommand_from view' -l target -x -a 'onnx onnxruntime' -d 'with --optimize: operators of the standard only (default), or of onnxruntime, too'
 complete -c hone -n '__fish_seen_subcommand_from view' -l profile -s p -r -d 'times of nodes: a profile of hone or onnxruntime, or what `hone profile --json` prints'
 complete -c hone -n '__fish_seen_subcommand_from view' -l sensitivity -r -d 'errors of layers: what `hone quantize --explain --json` prints'
-complete -c hone -n '__fish_seen_subcommand_from view' -l no-statistics -d 'do not read the weights: faster, but no histograms'
+complete -c hone -n '__fish_seen_subcommand_from view' -l no-statistics -d 'do not read the weights: faster, works without their files, no histograms'
 complete -c hone -n '__fish_seen_subcommand_from view' -l dim -s d -x -d 'fix a symbolic dimension (repeatable)'
 complete -c hone -n '__fish_seen_subcommand_from view' -l shape -s s -x -d 'fix the shape of an input (repeatable)'
 complete -c hone -n '__fish_seen_subcommand_from view' -l custom-ops -r -d 'operators of a shared library, see docs/custom-ops.md (repeatable)'
