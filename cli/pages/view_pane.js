@@ -67,7 +67,7 @@ class Pane {
   fitNow(isReadable) {
     const s = this.scene, w = this.width - 40, h = this.height - 60;
     let scale = Math.min(w / s.width, h / s.height, 1.2);
-    if (isReadable) scale = Math.min(1, Math.max(scale, Math.min(w / s.width, 1), 0.5));
+    if (isReadable) scale = w / s.width < 0.5 ? 0.8 : Math.min(1, w / s.width);
     this.scale = Math.max(SMALLEST, scale);
     const first = isReadable && s.width * this.scale > w ? s.boxes[0].x : s.width / 2;
     this.x = this.width / 2 - first * this.scale;

@@ -77,7 +77,7 @@ enum { VIEW_BINS = 32 };
 typedef struct view_stats {
     double min, max, mean, std; /* of the finite elements */
     uint64_t n, n_zeros, n_denormals, n_nan, n_inf;
-    uint32_t bins[VIEW_BINS]; /* elements between min and max; all 0 when those are equal */
+    uint64_t bins[VIEW_BINS]; /* elements between min and max; all 0 when those are equal */
 } view_stats;
 /* False: no numbers, or data that was not loaded; or stopped by Ctrl-C. */
 bool view_stats_make(const hone_tensor_info *t, view_stats *s, const volatile int *is_interrupted);

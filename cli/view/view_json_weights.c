@@ -47,7 +47,7 @@ static void put_statistics(const view_stats *s, cli_buffer *out) {
         return;
     cli_buffer_printf(out, ",\"bins\":[");
     for (int i = 0; i < VIEW_BINS; i++)
-        cli_buffer_printf(out, "%s%u", i ? "," : "", s->bins[i]);
+        cli_buffer_printf(out, "%s%llu", i ? "," : "", (unsigned long long)s->bins[i]);
     cli_buffer_printf(out, "]");
 }
 
