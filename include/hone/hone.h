@@ -258,6 +258,10 @@ HONE_API void hone_graph_get_node(const hone_graph *graph, uint32_t node, hone_n
 /* Multiply-accumulates and bytes of the outputs; false when a required dimension is unknown. */
 HONE_API bool hone_node_macs(const hone_graph *graph, uint32_t node, uint64_t *macs);
 HONE_API bool hone_node_output_bytes(const hone_graph *graph, uint32_t node, uint64_t *bytes);
+/* In a graph that was optimized with keep_origins: the names of the nodes that this one replaces,
+ * where that is not its name alone: 0, 1, ...; "" past the last. Of a node without a name that of
+ * its first output. At most 32. */
+HONE_API const char *hone_node_origin(const hone_graph *graph, uint32_t node, uint32_t i);
 
 /* Numbers are ONNX's AttributeProto.AttributeType. */
 typedef enum hone_attribute_kind {
@@ -554,6 +558,7 @@ typedef struct hone_optimize_options {
      * values of a run (default 4 GiB; made-up inputs take at most a quarter of it). 0: none. */
     double verify_timeout_seconds;
     uint64_t verify_memory_limit_bytes;
+    bool keep_origins; /* new nodes note what they replace, in their metadata: hone_node_origin */
 } hone_optimize_options;
 HONE_API void hone_optimize_options_init(hone_optimize_options *options);
 

@@ -185,6 +185,14 @@ bool hone_node_macs(const hone_graph *graph, uint32_t node, uint64_t *macs) {
     return node < graph_of(graph)->nodes.n && hn_node_macs(graph_of(graph), node, macs);
 }
 
+const char *hone_node_origin(const hone_graph *graph, uint32_t node, uint32_t i) {
+    const hn_node *n = listed_node(graph, node);
+    for (uint32_t k = 0; n->extra && k < n->extra->props.n; k++)
+        if (strcmp(hn_s(n->extra->props.at[k].key), HN_ORIGIN_KEY) == 0 && i-- == 0)
+            return hn_s(n->extra->props.at[k].value);
+    return "";
+}
+
 void hone_node_get_attribute(const hone_graph *graph, uint32_t node, uint32_t i,
                              hone_attribute_info *info) {
     const hn_attr *a = listed_attr(graph, node, i);

@@ -124,6 +124,7 @@ static void translate_options(const hone_optimize_options *o, pass_observer *obs
     out->max_fold_bytes = o->max_fold_bytes;
     out->allow_approximate = o->allow_approximate;
     out->measure = o->measure;
+    out->keep_origins = o->keep_origins;
     out->trusts_names = o->trust_dim_names;
     out->precision = translate_precision(o);
     out->after_pass = o->after_pass ? report_pass_to_caller : NULL;

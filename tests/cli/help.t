@@ -15,6 +15,7 @@ Commands:
   bench     measure models: latency, throughput, memory, accuracy
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
+  view      show a graph, what it costs, and what an optimizer made of it
   ops       list the operators that hone supports, or describe one
   passes    list the passes of the optimizer
   kernels   list the kernels, and which of them run here
@@ -94,6 +95,7 @@ Commands:
   bench     measure models: latency, throughput, memory, accuracy
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
+  view      show a graph, what it costs, and what an optimizer made of it
   ops       list the operators that hone supports, or describe one
   passes    list the passes of the optimizer
   kernels   list the kernels, and which of them run here

@@ -363,6 +363,8 @@ static void indexes_past_the_end_are_empty(void **state) {
         assert_false(hone_attribute_get_tensor(graph, 0, past[k], 0, &tensor));
         assert_false(hone_node_macs(graph, past[k], &count));
         assert_false(hone_node_output_bytes(graph, past[k], &count));
+        assert_string_equal(hone_node_origin(graph, past[k], 0), "");
+        assert_string_equal(hone_node_origin(graph, 0, past[k]), "");
         assert_int_equal(hone_value_type_text(graph, past[k], type, sizeof(type)), 1);
         assert_int_equal(hone_value_dim(graph, past[k], 0, &number, type, sizeof(type)), 0);
         assert_null(hone_model_function(model, past[k], &function));

@@ -377,6 +377,26 @@ static void functions_are_inlined_and_ports_kept(void **state) {
     optimized_free(&o);
 }
 
+/* BiasGelu is made of Gelu, which was made of five nodes, two without names. */
+static void new_nodes_know_what_they_replace(void **state) {
+    (void)state;
+    static const char *const origins[] = {"bias", "div", "erf", "f", "h", "y"};
+    for (int keeps = 0; keeps < 2; keeps++) {
+        hone_optimize_options options = default_options();
+        options.target = HONE_TARGET_ONNXRUNTIME;
+        options.keep_origins = keeps;
+        optimized o = optimize(GELU(20), &options);
+        const hone_graph *g = hone_model_graph(o.after);
+        hone_subgraph_info top;
+        hone_graph_get_subgraph(g, 0, &top);
+        assert_int_equal(top.n_nodes, 1);
+        for (uint32_t i = 0; i < 6; i++)
+            assert_string_equal(hone_node_origin(g, top.nodes[0], i), keeps ? origins[i] : "");
+        assert_string_equal(hone_node_origin(g, top.nodes[0], 6), "");
+        optimized_free(&o);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(levels_choose_passes),
                                        cmocka_unit_test(passes_are_named_or_left_out),
@@ -392,6 +412,7 @@ int main(void) {
                                        cmocka_unit_test(given_inputs_are_used),
                                        cmocka_unit_test(what_cannot_run_cannot_be_verified),
                                        cmocka_unit_test(strange_options_are_refused),
-                                       cmocka_unit_test(functions_are_inlined_and_ports_kept)};
+                                       cmocka_unit_test(functions_are_inlined_and_ports_kept),
+                                       cmocka_unit_test(new_nodes_know_what_they_replace)};
     return cmocka_run_group_tests_name("optimizer", tests, enter_scratch, leave_scratch);
 }

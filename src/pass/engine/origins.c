@@ -4,11 +4,16 @@
 
 #define MOST_ORIGINS 32 /* of one node; more would tell a reader nothing */
 
-/* What a profile calls a node: its name, or that of its first output. */
-static hn_str label_of_node(const hn_graph *g, const hn_node *n) {
+/* What a profile calls a node: its name, or that of its first output. What has replaced an output
+ * of the graph has that name now. */
+static hn_str label_of_node(const hn_rule *r, const hn_node *n) {
     if ((n->name && n->name->n) || n->n_outputs == 0 || n->outputs[0] == HN_NONE)
         return n->name;
-    return hn_value_at(g, n->outputs[0])->name;
+    hn_id value = n->outputs[0];
+    for (uint32_t i = 0; i + 1 < r->replaced.n; i += 2)
+        if (r->replaced.at[i] == value && hn_is_graph_output(r, r->replaced.at[i + 1]))
+            value = r->replaced.at[i + 1];
+    return hn_value_at(r->g, value)->name;
 }
 
 static bool push_origin(hn_rule *r, hn_str origin, hn_id twin) {
@@ -20,7 +25,6 @@ static bool push_origin(hn_rule *r, hn_str origin, hn_id twin) {
 static bool collect_origins(hn_rule *r, hn_id node, hn_id twin) {
     const hn_node *n = hn_node_at(r->pass->g, node);
     bool has_any = false, ok = true;
-    hn_str label = node == r->root && r->root_label ? r->root_label : label_of_node(r->pass->g, n);
     if (!r->pass->options->keep_origins)
         return true;
     for (uint32_t i = n->extra ? n->extra->props.n : 0; i-- > 0;) {
@@ -30,12 +34,7 @@ static bool collect_origins(hn_rule *r, hn_id node, hn_id twin) {
             has_any = true;
         }
     }
-    return ok && (has_any || push_origin(r, label, twin));
-}
-
-/* The replacement of an output of the graph takes its name. */
-void hn_origins_begin(hn_rule *r) {
-    r->root_label = label_of_node(r->g, hn_at(r, r->root));
+    return ok && (has_any || push_origin(r, label_of_node(r, n), twin));
 }
 
 bool hn_origins_collect(hn_rule *r, hn_id node) {

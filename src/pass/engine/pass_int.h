@@ -89,8 +89,7 @@ struct hn_rule {
     HN_VEC(hn_id) unread;   /* constants that may have no reader afterwards */
     HN_VEC(hn_id) replaced; /* values, each followed by what takes its place */
     HN_VEC(hn_origin) origins;
-    bool has_twins;    /* each of the origins has one */
-    hn_str root_label; /* of the root before the rewrite */
+    bool has_twins; /* each of the origins has one */
     char detail[160];
 };
 
@@ -109,7 +108,6 @@ bool hn_pass_may(const hn_pass *p, const char *rule);
 /* Where origins are kept: notes what a node computes before it is removed, and hands it to the
  * nodes that the rewrite wrote. A rewrite that replaces many nodes one by one says which new value
  * takes the place of which node. */
-void hn_origins_begin(hn_rule *r); /* before the patch is applied */
 bool hn_origins_collect(hn_rule *r, hn_id node);
 void hn_origins_twin(hn_rule *r, hn_id node, hn_id new_value);
 hone_status hn_origins_give(hn_rule *r, hn_id first_new);

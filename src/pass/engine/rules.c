@@ -112,7 +112,6 @@ static hone_status apply_rewrite(hn_rule *r) {
     uint32_t n_removed = 0;
     const char *label = hn_log_label(r);
     HN_TRY_PTR(label);
-    hn_origins_begin(r);
     HN_TRY(hn_patch_apply(r->patch, p->g, p->err));
     HN_TRY(learn_new_nodes(p, first));
     if (!HN_VEC_PUSH(p->rule_scratch, &r->loose, r->root))
