@@ -1,0 +1,26 @@
+/* Runs of a model that are recorded. */
+#ifndef HONE_CLI_PROFILE_RUN_H
+#define HONE_CLI_PROFILE_RUN_H
+
+#include "profile/profile.h"
+
+typedef struct profile_runs {
+    hone_model *model;
+    const char *path;
+    hone_session_options session; /* of hone_session_create */
+    const cli_feed *feed;
+    uint64_t n_runs; /* 0: about a second, at least 5 */
+    double load_us;  /* that loading the model took */
+    double timeout_seconds;
+    const volatile int *interrupted;
+    cli_progress *progress;
+} profile_runs;
+/* The first run and the recorded ones. False with the error. */
+bool profile_record(const profile_runs *r, profile *p, hone_error *error);
+
+/* Names, sizes and kernel of a step, when it is seen first. */
+void profile_describe(profile *p, profile_node *n, const hone_step *step);
+
+double profile_clock_us(void); /* monotonic */
+
+#endif /* HONE_CLI_PROFILE_RUN_H */
