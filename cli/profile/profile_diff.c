@@ -10,7 +10,7 @@
 typedef struct diff_group {
     const char *label, *op_before, *op_after;
     double before_us, after_us;
-    uint32_t n_before, n_after;
+    uint32_t n_before, n_after, n_parts;
 } diff_group;
 
 typedef struct diff_part { /* a node of the model, and which entry computes it */
@@ -96,8 +96,10 @@ static void add_to_group(diff_group *g, const profile *p, const profile_node *n,
     ++*(is_after ? &g->n_after : &g->n_before);
     const char **op = is_after ? &g->op_after : &g->op_before;
     *op = *op && strcmp(*op, n->op) != 0 ? "several" : n->op;
-    if (!g->label || strlen(n->label) > strlen(g->label))
+    if (!g->label || n->n_parts > g->n_parts) {
+        g->n_parts = n->n_parts;
         g->label = n->label;
+    }
 }
 
 static int larger_change_first(const void *a, const void *b) {

@@ -42,6 +42,10 @@ static void write_rates(const profile *p, const profile_row *r, cli_buffer *out)
                       r->us > 0 ? 1e-3 * (double)r->bytes / r->us : 0);
 }
 
+static const char *bound_of(const profile *p, const profile_node *n) {
+    return profile_floor_us(p, n) <= 0 ? "" : profile_is_memory_bound(p, n) ? "memory" : "compute";
+}
+
 static void write_groups(const profile *p, const char *key,
                          const char *(*name_of)(const profile_node *n), cli_buffer *out) {
     uint32_t n_rows;
@@ -51,6 +55,11 @@ static void write_groups(const profile *p, const char *key,
         cli_buffer_printf(out, "%s{", i ? ",\n    " : "\n    ");
         add_text(out, "name", rows[i].name);
         cli_buffer_printf(out, "\"nodes\": %.4g, ", (double)rows[i].count / p->n_runs);
+        profile_node whole = {.macs = rows[i].macs,
+                              .output_bytes = rows[i].bytes,
+                              .is_integer = rows[i].is_integer,
+                              .kernel = ""};
+        add_text(out, "bound", bound_of(p, &whole));
         write_rates(p, &rows[i], out);
         cli_buffer_printf(out, "}");
     }
@@ -75,10 +84,8 @@ static void write_node(const profile *p, const profile_node *n, cli_buffer *out)
     }
     cli_buffer_printf(out, "], \"count\": %llu, \"least_us\": %.3f, \"inputs\": %s, ",
                       (unsigned long long)n->count, n->least_us, n->inputs);
-    cli_buffer_printf(out, "\"outputs\": %s, \"bound\": \"%s\", ", n->outputs,
-                      profile_floor_us(p, n) <= 0     ? ""
-                      : profile_is_memory_bound(p, n) ? "memory"
-                                                      : "compute");
+    cli_buffer_printf(out, "\"outputs\": %s, ", n->outputs);
+    add_text(out, "bound", bound_of(p, n));
     if (n->is_integer)
         cli_buffer_printf(out, "\"is_integer\": true, ");
     if (n->is_inner)
