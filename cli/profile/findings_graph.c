@@ -166,8 +166,77 @@ static void find_large_outputs(const finding_input *in) {
     }
 }
 
+/* ---- batch normalization ----------------------------------------------------------------------- */
+
+/* Where a step of its own computes it. */
+static double us_of_norm(const profile *p, const char *name) {
+    double us = 0;
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        const profile_node *n = &p->nodes[i];
+        if (n->count && strstr(n->op, "BatchNormalization") && n->n_parts == 1 &&
+            strcmp(n->parts[0], name) == 0)
+            us += profile_node_us(p, n);
+    }
+    return us;
+}
+
+/* Why it is not part of the layer before it, as far as the graph shows it. */
+static const char *reason_of_norm(const finding_input *in, const hone_node_info *node) {
+    const hone_graph *g = hone_model_graph(in->model);
+    hone_value_info value = {.name = ""};
+    hone_node_info before = {.op = ""};
+    for (uint32_t i = 1; i < node->n_inputs; i++) {
+        hone_graph_get_value(g, node->inputs[i], &value);
+        if (!value.is_initializer || value.is_input)
+            return profile_printf(in->p, "'%s' is not a constant", value.name);
+    }
+    if (node->n_inputs)
+        hone_graph_get_value(g, node->inputs[0], &value);
+    if (value.producer == HONE_NONE)
+        return "no layer is before it";
+    hone_graph_get_node(g, value.producer, &before);
+    if (value.n_uses > 1 || value.is_output)
+        return profile_printf(in->p, "'%s' is read by others, too", value.name);
+    return profile_printf(in->p, "it follows a node of %s", before.op);
+}
+
+/* Beside a layer that could have done its work. */
+static void find_unfused_norms(const finding_input *in) {
+    const hone_graph *g = hone_model_graph(in->model);
+    hone_subgraph_info main_graph;
+    hone_node_info node, slowest = {.op = ""};
+    double us = 0, most_us = 0;
+    uint32_t n = 0;
+    hone_graph_get_subgraph(g, 0, &main_graph);
+    for (uint32_t i = 0; i < main_graph.n_nodes; i++) {
+        hone_graph_get_node(g, main_graph.nodes[i], &node);
+        const char *name = name_of_graph_node(g, &node);
+        double node_us = strcmp(node.op, "BatchNormalization") == 0 ? us_of_norm(in->p, name) : 0;
+        us += node_us;
+        n += node_us > 0;
+        if (node_us > most_us) {
+            most_us = node_us;
+            slowest = node;
+        }
+    }
+    profile_finding *f = n ? profile_add_finding(in->p, "unfused", us) : NULL;
+    if (!f)
+        return;
+    f->title = profile_printf(in->p, "%u BatchNormalization%s not fused into the layer before", n,
+                              n == 1 ? " is" : "s are");
+    f->evidence = profile_printf(in->p, "%.3f ms; '%s' takes %.3f ms: %s", 1e-3 * us,
+                                 name_of_graph_node(g, &slowest), 1e-3 * most_us,
+                                 in->level == HONE_LEVEL_NONE ? "the level is none"
+                                                              : reason_of_norm(in, &slowest));
+    f->command = profile_printf(in->p,
+                                in->level == HONE_LEVEL_NONE ? "hone optimize %s -o optimized.onnx"
+                                                             : "hone optimize %s --explain",
+                                in->path);
+}
+
 void findings_of_graph(const finding_input *in) {
     find_constant_work(in);
+    find_unfused_norms(in);
     find_large_outputs(in);
 }
 

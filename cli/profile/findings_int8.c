@@ -64,7 +64,7 @@ void findings_of_int8(const finding_input *in) {
     profile *p = in->p;
     int8_gain gains[MOST_PRODUCTS];
     uint32_t n_gains = 0, n_ordered, n_layers = 0, *order = profile_order(p, &n_ordered);
-    double saved_us = 0, layers_us = 0, run_us = p->run_us / p->n_runs;
+    double saved_us = 0, layers_us = 0, run_us = p->median_run_us;
     const int8_gain *best = NULL;
     for (uint32_t i = 0; order && i < n_ordered; i++) {
         layer_sizes s;

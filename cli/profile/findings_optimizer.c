@@ -47,7 +47,7 @@ static double us_at_level_all(const finding_input *in, const finding_level *leve
     cli_progress_begin(&progress, "running at level all", "runs");
     bool ok = profile_record(&runs, &p, &error);
     cli_progress_end(&progress);
-    double us = ok ? p.run_us / p.n_runs : 0;
+    double us = ok ? p.median_run_us : 0;
     profile_free(&p);
     return us;
 }
@@ -57,12 +57,13 @@ static void find_higher_level(const finding_input *in, const hone_optimization *
     hone_optimization_get_info(report, &info);
     if (in->level == HONE_LEVEL_ALL || !in->at_level || info.n_rewrites == 0)
         return;
-    double before_us = in->p->run_us / in->p->n_runs, us = us_at_level_all(in, in->at_level);
+    double before_us = in->p->median_run_us, us = us_at_level_all(in, in->at_level);
     profile_finding *f =
         us > 0 ? profile_add_finding(in->p, "unfused", before_us > us ? before_us - us : 0) : NULL;
     if (!f)
         return;
-    f->title = profile_printf(in->p, "%u rewrites are not made at this level", info.n_rewrites);
+    f->title = profile_printf(in->p, "%u rewrite%s %s not made at this level", info.n_rewrites,
+                              info.n_rewrites == 1 ? "" : "s", info.n_rewrites == 1 ? "is" : "are");
     f->evidence = profile_printf(in->p, "a run at level all takes %.3f ms instead of %.3f ms: %s",
                                  1e-3 * us, 1e-3 * before_us, list_rewrites(in, report));
     f->command =
@@ -106,7 +107,7 @@ static void find_near_misses(const finding_input *in, const hone_optimization *r
     hone_optimization_get_info(report, &info);
     miss_group *groups = calloc((size_t)info.n_near_misses + 1, sizeof *groups);
     uint32_t n = groups ? group_misses(in, report, groups, info.n_near_misses) : 0;
-    double run_us = in->p->run_us / in->p->n_runs;
+    double run_us = in->p->median_run_us;
     if (n)
         qsort(groups, n, sizeof *groups, costlier_miss_first);
     for (uint32_t i = 0; i < n && i < MOST_NEAR_MISSES && groups[i].us > 0.01 * run_us; i++) {

@@ -29,7 +29,7 @@ static void add_node(const profile *p, const profile_node *n, node_set *set) {
 }
 
 static double run_us_of(const profile *p) {
-    return p->run_us / p->n_runs;
+    return p->median_run_us;
 }
 
 static const char *plural(uint32_t n) {
@@ -67,7 +67,8 @@ static void find_transposes(const finding_input *in) {
     const profile_node *worst = set.inner ? set.inner : set.slowest;
     f->evidence = profile_printf(
         p, "%llu executions take %.3f ms; '%s' %s to %s takes %.3f ms%s",
-        (unsigned long long)set.n_runs, 1e-3 * set.us, worst->label, worst->inputs, worst->outputs,
+        (unsigned long long)set.n_runs, 1e-3 * set.us, worst->label,
+        trace_types_text(p, worst->inputs), trace_types_text(p, worst->outputs),
         1e-3 * profile_node_us(p, worst),
         set.inner ? "; what does not change in the loop can be transposed before it" : "");
     f->command = optimize_command(in);
@@ -99,9 +100,9 @@ static void find_half_casts(const finding_input *in) {
     if (!f)
         return;
     f->title = profile_printf(p, "%u casts between float and half precision in a run", set.n);
-    f->evidence =
-        profile_printf(p, "they take %.3f ms; the slowest is '%s' %s to %s", 1e-3 * set.us,
-                       set.slowest->label, set.slowest->inputs, set.slowest->outputs);
+    f->evidence = profile_printf(
+        p, "they take %.3f ms; the slowest is '%s' %s to %s", 1e-3 * set.us, set.slowest->label,
+        trace_types_text(p, set.slowest->inputs), trace_types_text(p, set.slowest->outputs));
     f->command = in->model ? profile_printf(p,
                                             "hone optimize %s -o half.onnx --precision float16, "
                                             "or remove the casts where the model is exported",

@@ -19,6 +19,7 @@ typedef struct profile_node {
     bool is_inner;   /* in the body of an If, Loop or Scan, whose time has it already */
     uint64_t count;
     double us, least_us; /* all times together; the shortest */
+    double median_us;    /* of one execution: others on the machine disturb it less */
     double worker_us;    /* of other threads than the first */
 } profile_node;
 
@@ -73,6 +74,7 @@ typedef struct profile {
     double *thread_sums; /* by thread, over the events of the tables */
     uint32_t n_runs;     /* in the tables */
     double us, run_us;   /* of all nodes in them; of those runs */
+    double median_run_us;
     profile_peaks peaks;
     /* memory; in the order of the run */
     profile_value *values;
@@ -106,7 +108,7 @@ void profile_name_node(profile *p, profile_node *n, const char *name, const char
 /* Sums over events; runs that did not repeat others are left out where there are later ones. */
 void profile_count(profile *p);
 
-/* Times of a node per run. */
+/* Time of a node in a run, by the median of its executions. */
 double profile_node_us(const profile *p, const profile_node *n);
 uint64_t profile_node_bytes(const profile_node *n); /* read and written, each once */
 /* What the machine needs at least; 0: the peaks are not known. */
@@ -129,6 +131,8 @@ void trace_write(const profile *p, cli_buffer *out);
 uint64_t trace_macs(const char *op, const char *inputs, const char *outputs);
 /* The sizes of the i-th tensor of "[{\"float\":[1,3]},...]"; -1: there is none. */
 int trace_dims(const char *shapes, int i, int64_t dims[CLI_MAX_RANK], char type[32]);
+/* "float[1,3], int64[1]" of them. */
+const char *trace_types_text(profile *p, const char *shapes);
 
 typedef enum profile_tables {
     PROFILE_BY_NODE = 1,

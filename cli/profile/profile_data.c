@@ -152,6 +152,39 @@ static void count_event(profile *p, const profile_event *e) {
     }
 }
 
+static int shorter_first(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(double *us, size_t n) {
+    if (n == 0)
+        return 0;
+    qsort(us, n, sizeof *us, shorter_first);
+    return n % 2 ? us[n / 2] : (us[n / 2 - 1] + us[n / 2]) / 2;
+}
+
+/* Sorts the times of events by node, then takes the median of each. */
+static void find_medians(profile *p, uint32_t first_run) {
+    double *us = malloc(((size_t)p->n_events + p->n_phases + 1) * sizeof *us);
+    size_t *at = calloc((size_t)p->n_nodes + 1, sizeof *at), n_runs = 0;
+    p->failed |= !us || !at;
+    for (uint32_t i = 1; us && at && i < p->n_nodes; i++)
+        at[i] = at[i - 1] + p->nodes[i - 1].count;
+    for (uint32_t i = 0; us && at && i < p->n_events; i++)
+        if (p->events[i].run >= first_run)
+            us[at[p->events[i].node]++] = p->events[i].us;
+    for (uint32_t i = 0; us && at && i < p->n_nodes; i++)
+        p->nodes[i].median_us =
+            median_of(us + at[i] - p->nodes[i].count, (size_t)p->nodes[i].count);
+    for (uint32_t i = 0; us && i < p->n_phases; i++)
+        if (p->phases[i].is_run && !p->phases[i].is_first)
+            us[n_runs++] = p->phases[i].us;
+    p->median_run_us = us && n_runs ? median_of(us, n_runs) : p->run_us / p->n_runs;
+    free(us);
+    free(at);
+}
+
 void profile_count(profile *p) {
     uint32_t first = first_counted_run(p);
     free(p->thread_sums);
@@ -175,10 +208,11 @@ void profile_count(profile *p) {
     }
     p->n_runs = p->n_runs ? p->n_runs : 1;
     p->run_us = p->run_us > 0 ? p->run_us : p->us;
+    find_medians(p, first);
 }
 
 double profile_node_us(const profile *p, const profile_node *n) {
-    return n->us / p->n_runs;
+    return n->median_us * (double)n->count / p->n_runs;
 }
 
 /* A view touches nothing. */

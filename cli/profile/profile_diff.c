@@ -154,7 +154,7 @@ void profile_diff_print(const profile *before, const profile *after, uint64_t n_
         cli_fail("out of memory");
         return;
     }
-    double x = before->run_us / before->n_runs, y = after->run_us / after->n_runs;
+    double x = before->median_run_us, y = after->median_run_us;
     cli_line("%s: %.3f ms per run, %s", before->source, 1e-3 * x, before->writer);
     cli_line("%s: %.3f ms per run, %s: %.2f x", after->source, 1e-3 * y, after->writer,
              y > 0 ? x / y : 0);
@@ -187,7 +187,7 @@ void profile_diff_json(const profile *before, const profile *after, cli_buffer *
     cli_buffer_printf(out, ", ");
     cli_json_member(out, "after", after->source);
     cli_buffer_printf(out, ", \"before_us\": %.3f, \"after_us\": %.3f, \"nodes\": [",
-                      before->run_us / before->n_runs, after->run_us / after->n_runs);
+                      before->median_run_us, after->median_run_us);
     for (uint32_t i = 0; i < m.n_groups; i++) {
         const diff_group *g = &m.groups[i];
         cli_buffer_printf(out, "%s{", i ? ",\n  " : "\n  ");

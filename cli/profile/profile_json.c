@@ -82,8 +82,9 @@ static void write_node(const profile *p, const profile_node *n, cli_buffer *out)
         cli_buffer_printf(out, i ? ", " : "");
         cli_json_string(out, n->parts[i], strlen(n->parts[i]));
     }
-    cli_buffer_printf(out, "], \"count\": %llu, \"least_us\": %.3f, \"inputs\": %s, ",
-                      (unsigned long long)n->count, n->least_us, n->inputs);
+    cli_buffer_printf(
+        out, "], \"count\": %llu, \"least_us\": %.3f, \"median_us\": %.3f, \"inputs\": %s, ",
+        (unsigned long long)n->count, n->least_us, n->median_us, n->inputs);
     cli_buffer_printf(out, "\"outputs\": %s, ", n->outputs);
     add_text(out, "bound", bound_of(p, n));
     if (n->is_integer)
@@ -175,8 +176,9 @@ void profile_json(const profile *p, cli_buffer *out) {
     cli_buffer_printf(out, "{\n  ");
     add_text(out, "model", p->source);
     add_text(out, "writer", p->writer);
-    cli_buffer_printf(out, "\"runs\": %u, \"run_us\": %.3f, \"nodes_us\": %.3f", p->n_runs,
-                      p->run_us / p->n_runs, p->us / p->n_runs);
+    cli_buffer_printf(out,
+                      "\"runs\": %u, \"run_us\": %.3f, \"median_run_us\": %.3f, \"nodes_us\": %.3f",
+                      p->n_runs, p->run_us / p->n_runs, p->median_run_us, p->us / p->n_runs);
     write_peaks(p, out);
     write_phases(p, out);
     write_groups(p, "by_operator", profile_op_of, out);

@@ -162,8 +162,8 @@ static void print_phases(const profile *p) {
         first_us += p->phases[i].is_first ? p->phases[i].us : 0;
     if (first_us > 0)
         printf("first run %.3f ms, ", 1e-3 * first_us);
-    printf("%u run%s of %.3f ms; nodes take %.1f %% of them\n", p->n_runs,
-           p->n_runs == 1 ? "" : "s", 1e-3 * p->run_us / p->n_runs,
+    printf("%u run%s of %.3f ms (median %.3f); nodes take %.1f %% of them\n", p->n_runs,
+           p->n_runs == 1 ? "" : "s", 1e-3 * p->run_us / p->n_runs, 1e-3 * p->median_run_us,
            p->run_us > 0 ? 100 * p->us / p->run_us : 0);
 }
 
@@ -205,7 +205,7 @@ void profile_print_findings(const profile *p) {
         char saves[64] = "";
         if (f->us > 0)
             snprintf(saves, sizeof saves, " (up to %.3f ms of a run, %.1f %%)", 1e-3 * f->us,
-                     p->run_us > 0 ? 100 * f->us * p->n_runs / p->run_us : 0);
+                     p->median_run_us > 0 ? 100 * f->us / p->median_run_us : 0);
         cli_line("%2u. %s%s", i + 1, f->title, saves);
         cli_line("    %s", f->evidence);
         if (*f->command)

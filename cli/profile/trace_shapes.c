@@ -31,6 +31,22 @@ int trace_dims(const char *shapes, int i, int64_t dims[CLI_MAX_RANK], char type[
     return rank;
 }
 
+const char *trace_types_text(profile *p, const char *shapes) {
+    int64_t dims[CLI_MAX_RANK];
+    char type[32];
+    cli_buffer text = {0};
+    for (int i = 0, rank; (rank = trace_dims(shapes, i, dims, type)) >= 0; i++) {
+        cli_buffer_printf(&text, "%s%s[", i ? ", " : "", type);
+        for (int k = 0; k < rank; k++)
+            cli_buffer_printf(&text, k ? ",%lld" : "%lld", (long long)dims[k]);
+        cli_buffer_printf(&text, "]");
+    }
+    cli_buffer_add(&text, "", 1);
+    const char *kept = text.failed ? "" : profile_text(p, (const char *)text.at);
+    cli_buffer_free(&text);
+    return kept;
+}
+
 static double elements_of(const int64_t *dims, int rank) {
     double n = 1;
     for (int i = 0; i < rank; i++)
