@@ -75,8 +75,9 @@ void findings_of_int8(const finding_input *in) {
     free(order);
     for (uint32_t i = 0; i < n_gains; i++) {
         int8_gain *g = &gains[i];
-        g->float_s = product_seconds(g->sizes.m, g->sizes.k, g->sizes.n, false, in->n_threads);
-        g->int8_s = product_seconds(g->sizes.m, g->sizes.k, g->sizes.n, true, in->n_threads);
+        g->float_s =
+            product_seconds(g->sizes.m, g->sizes.k, g->sizes.n, false, in->n_threads, 0.03);
+        g->int8_s = product_seconds(g->sizes.m, g->sizes.k, g->sizes.n, true, in->n_threads, 0.03);
         if (g->int8_s <= 0 || g->float_s < 1.3 * g->int8_s)
             continue;
         saved_us += g->us * (1 - g->int8_s / g->float_s);

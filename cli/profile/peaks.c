@@ -104,7 +104,7 @@ static void measure_peaks(profile_peaks *p) {
     enum { SIDE = 1024 };
     hone_peaks peaks = {0};
     hone_measure_peaks(p->n_threads, &peaks, NULL);
-    double seconds = product_seconds(SIDE, SIDE, SIDE, true, p->n_threads);
+    double seconds = product_seconds(SIDE, SIDE, SIDE, true, p->n_threads, 0.3);
     p->flops = peaks.flops;
     p->read_bytes = peaks.read_bytes;
     p->cache_bytes = peaks.cache_bytes;

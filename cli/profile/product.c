@@ -94,9 +94,10 @@ static void print_product(cli_buffer *out, int64_t m, int64_t k, int64_t n, bool
 
 /* ---- its time ---------------------------------------------------------------------------------- */
 
-static double fastest_run_us(hone_session *session, const hone_value *x, hone_value *y) {
+static double fastest_run_us(hone_session *session, const hone_value *x, hone_value *y,
+                             double spent_us) {
     double least_us = 0, begin_us = profile_clock_us();
-    for (int i = 0; i < 100 && (i < 5 || profile_clock_us() - begin_us < 3e4); i++) {
+    for (int i = 0; i < 1000 && (i < 5 || profile_clock_us() - begin_us < spent_us); i++) {
         double start_us = profile_clock_us();
         if (hone_session_run(session, NULL, 1, &(const char *){"x"}, &x, 1, &(const char *){"y"},
                              &y, NULL) != HONE_OK)
@@ -107,7 +108,8 @@ static double fastest_run_us(hone_session *session, const hone_value *x, hone_va
     return least_us;
 }
 
-double product_seconds(int64_t m, int64_t k, int64_t n, bool is_integer, int n_threads) {
+double product_seconds(int64_t m, int64_t k, int64_t n, bool is_integer, int n_threads,
+                       double spent_seconds) {
     cli_buffer bytes = {0};
     hone_model *model = NULL;
     hone_session *session = NULL;
@@ -126,7 +128,7 @@ double product_seconds(int64_t m, int64_t k, int64_t n, bool is_integer, int n_t
         hone_tensor_info info;
         hone_value_tensor(x, &info);
         memset((void *)(uintptr_t)info.data, is_integer, (size_t)info.data_bytes);
-        us = fastest_run_us(session, x, y);
+        us = fastest_run_us(session, x, y, 1e6 * spent_seconds);
     }
     hone_value_free(y);
     hone_value_free(x);

@@ -95,7 +95,7 @@ static void add_to_group(diff_group *g, const profile *p, const profile_node *n,
     *(is_after ? &g->after_us : &g->before_us) += profile_node_us(p, n);
     ++*(is_after ? &g->n_after : &g->n_before);
     const char **op = is_after ? &g->op_after : &g->op_before;
-    *op = *op && strcmp(*op, n->op) != 0 ? "several" : n->op;
+    *op = *op && strcmp(*op, n->op) != 0 ? "" : n->op; /* several */
     if (!g->label || n->n_parts > g->n_parts) {
         g->n_parts = n->n_parts;
         g->label = n->label;
@@ -137,7 +137,9 @@ static bool match_profiles(const profile *before, const profile *after, profile_
 static const char *op_text(const char *op, uint32_t n, char text[160]) {
     if (!op)
         return "-";
-    if (n > 1)
+    if (!*op)
+        snprintf(text, 160, "%u nodes", n);
+    else if (n > 1)
         snprintf(text, 160, "%u x %.120s", n, op);
     else
         snprintf(text, 160, "%.150s", op);

@@ -4,11 +4,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIME_COLUMNS = 11 };
+enum { MOST_COLUMNS = 11, WIDE_ENOUGH = 130 };
 
-static const char *const time_heads[] = {"",        "nodes",    "ms per run", "mean us",
-                                         "share",   "so far",   "GFLOP/s",    "GB/s",
-                                         "of peak", "bound by", "above floor"};
+/* A table of times. A narrow terminal shows fewer columns, so that names can be read. */
+typedef struct time_table {
+    cli_table cells;
+    const char *heads[MOST_COLUMNS];
+    char align[MOST_COLUMNS + 1];
+    bool is_wide;
+} time_table;
+
+static void begin_times(time_table *t, const char *first, const char *second) {
+    static const struct {
+        const char *head;
+        char align;
+        bool if_wide;
+    } columns[] = {
+        {"ms per run", 'r', false}, {"mean us", 'r', true},   {"share", 'r', false},
+        {"so far", 'r', true},      {"GFLOP/s", 'r', false},  {"GB/s", 'r', true},
+        {"of peak", 'r', false},    {"bound by", 'l', false}, {"above floor", 'r', false}};
+    size_t n = 2;
+    *t = (time_table){
+        .heads = {first, second}, .align = "Lr", .is_wide = cli_width() >= WIDE_ENOUGH};
+    if (strcmp(second, "operator") == 0)
+        t->align[1] = 'L';
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if (columns[i].if_wide && !t->is_wide)
+            continue;
+        t->heads[n] = columns[i].head;
+        t->align[n++] = columns[i].align;
+    }
+    cli_table_begin(&t->cells, n, t->heads, t->align);
+}
 
 /* ---- one line of times ------------------------------------------------------------------------- */
 
@@ -37,15 +64,19 @@ static void add_share_of_peak(cli_table *t, const profile *p, const time_row *r)
         cli_table_add(t, "%s", "");
 }
 
-static void add_times(cli_table *t, const profile *p, const time_row *r, double *us_so_far) {
+static void add_times(time_table *table, const profile *p, const time_row *r, double *us_so_far) {
+    cli_table *t = &table->cells;
     double n = p->n_runs, above = r->us - r->floor_us;
     *us_so_far += r->us;
     cli_table_add(t, "%.3f", 1e-3 * r->us / n);
-    cli_table_add(t, "%.1f", r->count ? r->us / (double)r->count : 0);
+    if (table->is_wide)
+        cli_table_add(t, "%.1f", r->count ? r->us / (double)r->count : 0);
     cli_table_add(t, "%.1f %%", p->us > 0 ? 100 * r->us / p->us : 0);
-    cli_table_add(t, "%.1f %%", p->us > 0 ? 100 * *us_so_far / p->us : 0);
+    if (table->is_wide)
+        cli_table_add(t, "%.1f %%", p->us > 0 ? 100 * *us_so_far / p->us : 0);
     add_rate(t, 2.0 * (double)r->macs, r->us);
-    add_rate(t, (double)r->bytes, r->us);
+    if (table->is_wide)
+        add_rate(t, (double)r->bytes, r->us);
     add_share_of_peak(t, p, r);
     cli_table_add(t, "%s", !r->has_bound ? "" : r->is_memory_bound ? "memory" : "compute");
     if (r->floor_us > 0)
@@ -86,46 +117,40 @@ static void tell_rest(uint32_t n, uint64_t n_shown) {
 }
 
 static void print_nodes(const profile *p, uint64_t n_shown) {
-    const char *heads[TIME_COLUMNS];
-    cli_table table;
+    time_table table;
     double so_far = 0;
     uint32_t n_nodes, *order = profile_order(p, &n_nodes);
-    memcpy(heads, time_heads, sizeof heads);
-    heads[0] = "node";
-    heads[1] = "operator"; /* the count of one node says nothing */
     cli_heading("Time by node");
-    cli_table_begin(&table, TIME_COLUMNS, heads, "LLrrrrrrrlr");
+    begin_times(&table, "node", "operator");
     for (uint32_t i = 0; order && i < n_nodes && i < n_shown; i++) {
         const profile_node *n = &p->nodes[order[i]];
         time_row row = row_of_node(p, n);
-        cli_table_add(&table, "%s", n->label);
-        cli_table_add(&table, "%s", n->op);
+        cli_table_add(&table.cells, "%s", n->label);
+        cli_table_add(&table.cells, "%s", n->op);
         add_times(&table, p, &row, &so_far);
     }
-    cli_table_print(&table);
+    cli_table_print(&table.cells);
     tell_rest(n_nodes, n_shown);
     free(order);
 }
 
 static void print_groups(const profile *p, const char *title, const char *what,
                          const char *(*name_of)(const profile_node *n), uint64_t n_shown) {
-    const char *heads[TIME_COLUMNS];
-    cli_table table;
+    time_table table;
     uint32_t n_rows;
     double so_far = 0;
     char count[32];
     profile_row *rows = profile_rows(p, name_of, &n_rows);
-    memcpy(heads, time_heads, sizeof heads);
-    heads[0] = what;
     cli_heading(title);
-    cli_table_begin(&table, TIME_COLUMNS, heads, "Lrrrrrrrrlr");
+    begin_times(&table, what, "nodes");
     for (uint32_t i = 0; rows && i < n_rows && i < n_shown; i++) {
         time_row row = row_of_group(p, &rows[i]);
-        cli_table_add(&table, "%s", rows[i].name);
-        cli_table_add(&table, "%s", cli_count(count, (rows[i].count + p->n_runs / 2) / p->n_runs));
+        cli_table_add(&table.cells, "%s", rows[i].name);
+        cli_table_add(&table.cells, "%s",
+                      cli_count(count, (rows[i].count + p->n_runs / 2) / p->n_runs));
         add_times(&table, p, &row, &so_far);
     }
-    cli_table_print(&table);
+    cli_table_print(&table.cells);
     tell_rest(n_rows, n_shown);
     free(rows);
 }
