@@ -12,6 +12,7 @@ Commands:
   optimize  make a graph smaller and faster, and report the changes
   quantize  make integers of weights and activations, and report what was done
   run       run a model
+  profile   show where time and memory go, and what could be done
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
   ops       list the operators that hone supports, or describe one
@@ -90,6 +91,7 @@ Commands:
   optimize  make a graph smaller and faster, and report the changes
   quantize  make integers of weights and activations, and report what was done
   run       run a model
+  profile   show where time and memory go, and what could be done
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
   ops       list the operators that hone supports, or describe one
