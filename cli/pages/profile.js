@@ -245,3 +245,4 @@ drawTimeline();
 addEventListener("resize", drawTimeline);
 addEventListener("themechange", () => { drawTimeline(); showTable(); });
 document.title = "hone profile \u00b7 " + data.model.split("/").pop();
+document.documentElement.dataset.ready = "1";

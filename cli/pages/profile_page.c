@@ -493,6 +493,7 @@ static const char *const profile_page_tail[] = {
     "addEventListener(\"resize\", drawTimeline);\n",
     "addEventListener(\"themechange\", () => { drawTimeline(); showTable(); });\n",
     "document.title = \"hone profile \\u00b7 \" + data.model.split(\"/\").pop();\n",
+    "document.documentElement.dataset.ready = \"1\";\n",
     "</script>\n",
     "</body>\n",
     "</html>\n",
