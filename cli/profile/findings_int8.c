@@ -1,6 +1,6 @@
 /* Findings by measurement: float layers whose product would be faster in 8-bit integers here. */
 #include "profile/findings.h"
-#include "profile/product.h"
+#include "profile/product_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +45,7 @@ typedef struct int8_gain {
     double float_s, int8_s, us; /* us: of the layers that have these sizes */
     uint32_t n;
     const char *first;
+    bool is_conv;
 } int8_gain;
 
 static void add_layer(int8_gain *gains, uint32_t *n_gains, const layer_sizes *s,
@@ -55,7 +56,8 @@ static void add_layer(int8_gain *gains, uint32_t *n_gains, const layer_sizes *s,
     if (at == MOST_PRODUCTS)
         return;
     if (at == *n_gains)
-        gains[(*n_gains)++] = (int8_gain){.sizes = *s, .first = node->label};
+        gains[(*n_gains)++] = (int8_gain){
+            .sizes = *s, .first = node->label, .is_conv = ends_with_word(node->op, "Conv")};
     gains[at].n++;
     gains[at].us += us;
 }
@@ -98,5 +100,8 @@ void findings_of_int8(const finding_input *in) {
         "in float, %.3f ms in int8",
         1e-3 * layers_us, (long long)best->sizes.m, (long long)best->sizes.k,
         (long long)best->sizes.n, best->first, 1e3 * best->float_s, 1e3 * best->int8_s);
-    f->command = profile_printf(p, "hone quantize %s -o int8.onnx --calib SAMPLES", in->path);
+    f->command = profile_printf(p,
+                                best->is_conv ? "hone quantize %s -o int8.onnx --calib SAMPLES"
+                                              : "hone quantize %s -o int8.onnx --mode dynamic",
+                                in->path);
 }

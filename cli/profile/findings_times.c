@@ -22,9 +22,9 @@ static void add_node(const profile *p, const profile_node *n, node_set *set) {
     set->us += us;
     set->n++;
     set->n_runs += n->count / p->n_runs;
-    if (!set->slowest || n->us > set->slowest->us)
+    if (!set->slowest || us > profile_node_us(p, set->slowest))
         set->slowest = n;
-    if (n->is_inner && (!set->inner || n->us > set->inner->us))
+    if (n->is_inner && (!set->inner || us > profile_node_us(p, set->inner)))
         set->inner = n;
 }
 

@@ -7,83 +7,11 @@
 #include <time.h>
 
 enum { LEAST_RUNS = 5, MOST_RUNS = 500 };
-enum { MOST_INNER_EVENTS = 1 << 20 }; /* of bodies: a long loop must not fill the memory */
 
 double profile_clock_us(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
-
-typedef struct step_recorder {
-    profile *p;
-    double zero_us; /* of the profile, on the clock */
-    uint32_t run;
-    uint32_t *node_at; /* by node of the session: its entry and one more; 0: none */
-    uint32_t n_node_at, n_inner_events;
-} step_recorder;
-
-static bool reserve_node_slots(step_recorder *r, uint32_t n) {
-    if (n <= r->n_node_at)
-        return true;
-    uint32_t *grown = realloc(r->node_at, n * sizeof *grown);
-    if (!grown) {
-        r->p->failed = true;
-        return false;
-    }
-    memset(grown + r->n_node_at, 0, (n - r->n_node_at) * sizeof *grown);
-    r->node_at = grown;
-    r->n_node_at = n;
-    return true;
-}
-
-static void record_threads(profile *p, profile_event *e, const hone_step *step) {
-    if (step->n_threads < 2 || (p->n_threads && p->n_threads != step->n_threads))
-        return;
-    p->n_threads = step->n_threads;
-    uint32_t at = p->n_thread_us;
-    for (uint32_t i = 0; i < step->n_threads; i++) {
-        p->thread_us =
-            profile_grow(p, p->thread_us, &p->n_thread_us, &p->cap_thread_us, sizeof *p->thread_us);
-        if (p->failed)
-            return;
-        p->thread_us[p->n_thread_us - 1] = 1e-3 * (double)step->thread_ns[i];
-    }
-    e->thread_at = at;
-}
-
-/* 0: no memory. */
-static uint32_t entry_of_step(step_recorder *r, const hone_step *step) {
-    if (!reserve_node_slots(r, hone_graph_n_nodes(step->graph)))
-        return 0;
-    uint32_t *at = &r->node_at[step->node];
-    if (*at)
-        return *at;
-    hone_node_info node;
-    hone_graph_get_node(step->graph, step->node, &node);
-    profile_node *n = profile_add_node(r->p);
-    if (!n)
-        return 0;
-    profile_describe(r->p, n, step);
-    n->is_inner = node.subgraph != 0;
-    return *at = r->p->n_nodes;
-}
-
-static void record_step(void *recorder, const hone_step *step) {
-    step_recorder *r = recorder;
-    profile *p = r->p;
-    uint32_t at = entry_of_step(r, step);
-    if (!at || (p->nodes[at - 1].is_inner && r->n_inner_events++ >= MOST_INNER_EVENTS))
-        return;
-    profile_event *e = profile_add_event(p);
-    if (!e)
-        return;
-    e->node = at - 1;
-    e->run = r->run;
-    e->ts_us = 1e-3 * (double)step->start_ns - r->zero_us;
-    e->us = 1e-3 * (double)(step->end_ns - step->start_ns);
-    e->dynamic_bytes = step->dynamic_bytes;
-    record_threads(p, e, step);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------ */
@@ -121,7 +49,7 @@ static void keep_values(profile *p, const hone_plan *plan, const hone_plan_info 
 }
 
 /* Live bytes of each event, where its node is planned. */
-static void keep_live_bytes(profile *p, const hone_plan *plan, const step_recorder *r) {
+static void keep_live_bytes(profile *p, const hone_plan *plan, const profile_recorder *r) {
     uint64_t *live = calloc((size_t)p->n_nodes + 1, sizeof *live);
     p->failed |= !live;
     for (uint32_t i = 0; live && i < p->n_steps; i++) {
@@ -151,7 +79,7 @@ typedef struct recorded_session {
     const profile_runs *r;
     hone_session *session;
     hone_plan *plan;
-    step_recorder recorder;
+    profile_recorder recorder;
     hone_value **outputs;
     uint32_t n_outputs;
 } recorded_session;
@@ -178,7 +106,7 @@ static bool run_recorded(recorded_session *s, double *us, hone_error *error) {
     hone_run_options_init(&options);
     options.cancel = s->r->interrupted;
     options.timeout_seconds = s->r->timeout_seconds;
-    options.observe = record_step;
+    options.observe = profile_record_step;
     options.observe_ctx = &s->recorder;
     double start_us = profile_clock_us();
     hone_status status =
@@ -242,7 +170,7 @@ static bool open_recorded(recorded_session *s, hone_error *error) {
 }
 
 bool profile_record(const profile_runs *r, profile *p, hone_error *error) {
-    recorded_session s = {.r = r, .recorder = {.p = p}};
+    recorded_session s = {.r = r, .recorder = {.p = p, .keeps_events = true}};
     p->source = profile_text(p, r->path);
     p->writer = "hone";
     bool ok = open_recorded(&s, error) && run_all_recorded(&s, error);
@@ -251,7 +179,7 @@ bool profile_record(const profile_runs *r, profile *p, hone_error *error) {
     profile_count(p);
     hone_plan_free(s.plan);
     free(s.outputs);
-    free(s.recorder.node_at);
+    profile_recorder_free(&s.recorder);
     hone_session_free(s.session);
     return ok && p->failed ? cli_refuse(error, "out of memory") : ok;
 }

@@ -18,6 +18,19 @@ typedef struct profile_runs {
 /* The first run and the recorded ones. False with the error. */
 bool profile_record(const profile_runs *r, profile *p, hone_error *error);
 
+/* Records steps: hone_run_options.observe_ctx. */
+typedef struct profile_recorder {
+    profile *p;
+    bool keeps_events; /* false: sums alone, however many runs there are */
+    double zero_us;    /* of the profile, on the clock */
+    uint32_t run;
+    const hone_graph *graph; /* of the session that was seen last */
+    uint32_t *node_at;       /* by node of it: its entry and one more; 0: none */
+    uint32_t n_node_at, n_inner_events;
+} profile_recorder;
+void profile_record_step(void *recorder, const hone_step *step); /* an observer */
+void profile_recorder_free(profile_recorder *r);
+
 /* Names, sizes and kernel of a step, when it is seen first. */
 void profile_describe(profile *p, profile_node *n, const hone_step *step);
 

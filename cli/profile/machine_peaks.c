@@ -1,6 +1,6 @@
 /* The peaks of this machine: measured once, kept in the user's cache folder. */
 #define _POSIX_C_SOURCE 200809L
-#include "profile/product.h"
+#include "profile/product_time.h"
 
 #include <stdlib.h>
 #include <string.h>

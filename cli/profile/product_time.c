@@ -1,5 +1,5 @@
 /* Measures matrix products: models of one node, made in memory. */
-#include "profile/product.h"
+#include "profile/product_time.h"
 #include "profile/profile_run.h"
 
 #include <stdlib.h>

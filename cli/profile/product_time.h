@@ -1,6 +1,6 @@
 /* Matrix products of given sizes, measured. */
-#ifndef HONE_CLI_PRODUCT_H
-#define HONE_CLI_PRODUCT_H
+#ifndef HONE_CLI_PRODUCT_TIME_H
+#define HONE_CLI_PRODUCT_TIME_H
 
 #include "profile/profile.h"
 
@@ -10,4 +10,4 @@
 double product_seconds(int64_t m, int64_t k, int64_t n, bool is_integer, int n_threads,
                        double spent_seconds);
 
-#endif /* HONE_CLI_PRODUCT_H */
+#endif /* HONE_CLI_PRODUCT_TIME_H */
