@@ -63,7 +63,7 @@ static const cli_option profile_option_table[] = {
      "one JSON object instead of tables"},
 };
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static int parse_tables(const char *text, unsigned *tables) {
     static const struct {
@@ -109,7 +109,7 @@ static int read_profile_options(profile_options *o) {
     return EXIT_OK;
 }
 
-/* ---- one profile ------------------------------------------------------------------------------- */
+/* ---- one profile ----------------------------------------------------------------------------- */
 
 /* A model and what was recorded of it; of a trace, the latter alone. */
 typedef struct profiled {
@@ -232,7 +232,7 @@ static int profile_two(const char *const *paths, const profile_options *o) {
     return status;
 }
 
-/* ---- command ----------------------------------------------------------------------------------- */
+/* ---- command --------------------------------------------------------------------------------- */
 
 static int run_profile_command(const cli_command *self, int argc, char **argv) {
     profile_options o = {0};

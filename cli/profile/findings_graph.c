@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- constant work ----------------------------------------------------------------------------- */
+/* ---- constant work --------------------------------------------------------------------------- */
 
 static bool is_random_op(const char *op) {
     return strncmp(op, "Random", 6) == 0 || strcmp(op, "Bernoulli") == 0 ||
@@ -69,7 +69,7 @@ static void find_constant_work(const finding_input *in) {
     f->command = profile_printf(in->p, "hone optimize %s -o optimized.onnx", in->path);
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static void mark_needed(const hone_graph *g, uint32_t value, bool *needed, uint32_t *stack,
                         uint32_t *n_stack) {
@@ -166,7 +166,7 @@ static void find_large_outputs(const finding_input *in) {
     }
 }
 
-/* ---- batch normalization ----------------------------------------------------------------------- */
+/* ---- batch normalization --------------------------------------------------------------------- */
 
 /* Where a step of its own computes it. */
 static double us_of_norm(const profile *p, const char *name) {
@@ -240,7 +240,7 @@ void findings_of_graph(const finding_input *in) {
     find_large_outputs(in);
 }
 
-/* ---- denormals --------------------------------------------------------------------------------- */
+/* ---- denormals ------------------------------------------------------------------------------- */
 
 static uint64_t count_denormals(const hone_tensor_info *t) {
     const unsigned char *at = t->data;

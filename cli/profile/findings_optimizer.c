@@ -8,7 +8,7 @@
 
 enum { MOST_NEAR_MISSES = 5 };
 
-/* ---- a higher level ---------------------------------------------------------------------------- */
+/* ---- a higher level -------------------------------------------------------------------------- */
 
 /* The rewrites by rule, those at the most nodes first: "fold-affine.conv-batchnorm at bn1". */
 static const char *list_rewrites(const finding_input *in, const hone_optimization *report) {
@@ -70,7 +70,7 @@ static void find_higher_level(const finding_input *in, const hone_optimization *
         profile_printf(in->p, "hone optimize %s -o optimized.onnx, or leave --level out", in->path);
 }
 
-/* ---- near misses ------------------------------------------------------------------------------- */
+/* ---- near misses ----------------------------------------------------------------------------- */
 
 /* Near misses of one rule for one reason. */
 typedef struct miss_group {

@@ -45,7 +45,7 @@ static const char *optimize_command(const finding_input *in) {
         in->path);
 }
 
-/* ---- layouts and types ------------------------------------------------------------------------- */
+/* ---- layouts and types ----------------------------------------------------------------------- */
 
 static void find_transposes(const finding_input *in) {
     profile *p = in->p;
@@ -110,7 +110,7 @@ static void find_half_casts(const finding_input *in) {
                            : "";
 }
 
-/* ---- chains bound by memory -------------------------------------------------------------------- */
+/* ---- chains bound by memory ------------------------------------------------------------------ */
 
 static bool is_chain_link(const profile *p, const profile_node *n) {
     return n->count && !n->is_inner && n->macs == 0 && n->output_bytes >= 1 << 16 &&
@@ -168,7 +168,7 @@ static void find_chains(const finding_input *in) {
     f->command = optimize_command(in);
 }
 
-/* ---- threads, evaluation, first run ------------------------------------------------------------ */
+/* ---- threads, evaluation, first run ---------------------------------------------------------- */
 
 static void find_idle_threads(const finding_input *in) {
     profile *p = in->p;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-/* ---- the processor ----------------------------------------------------------------------------- */
+/* ---- the processor --------------------------------------------------------------------------- */
 
 static bool read_model_name(char *name, size_t size) {
     char line[512];
@@ -35,7 +35,7 @@ static void name_cpu(char *name, size_t size) {
              tier && *tier ? tier : "");
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static bool name_peaks_file(int n_threads, bool makes_folder, char *path, size_t size) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

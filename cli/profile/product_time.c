@@ -8,7 +8,7 @@
 enum { ELEM_OF_FLOAT = 1, ELEM_OF_UINT8 = 2, ELEM_OF_INT8 = 3, ELEM_OF_INT32 = 6 };
 enum { FIELD_VARINT = 0, FIELD_BYTES = 2 };
 
-/* ---- the bytes of a model ---------------------------------------------------------------------- */
+/* ---- the bytes of a model -------------------------------------------------------------------- */
 
 static void put_varint(cli_buffer *b, uint64_t v) {
     for (; v >= 0x80; v >>= 7)
@@ -92,7 +92,7 @@ static void print_product(cli_buffer *out, int64_t m, int64_t k, int64_t n, bool
     put_message(out, 8, &opset);
 }
 
-/* ---- its time ---------------------------------------------------------------------------------- */
+/* ---- its time -------------------------------------------------------------------------------- */
 
 static double fastest_run_us(hone_session *session, const hone_value *x, hone_value *y,
                              double spent_us) {

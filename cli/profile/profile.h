@@ -117,7 +117,7 @@ bool profile_is_memory_bound(const profile *p, const profile_node *n);
 /* Nodes, the slowest first, those in bodies left out; free() it. */
 uint32_t *profile_order(const profile *p, uint32_t *n_ordered);
 
-/* ---- making, reading, writing ----------------------------------------------------------------- */
+/* ---- making, reading, writing ---------------------------------------------------------------- */
 
 /* Measured once per machine and number of threads, and kept in the user's cache folder. Reports
  * nothing: peaks that cannot be measured stay 0. */

@@ -126,7 +126,7 @@ void profile_name_node(profile *p, profile_node *n, const char *name, const char
     cli_buffer_free(&label);
 }
 
-/* ---- sums -------------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 /* The first run plans and packs: it is left out where others follow it. */
 static uint32_t first_counted_run(const profile *p) {
@@ -240,7 +240,7 @@ bool profile_is_memory_bound(const profile *p, const profile_node *n) {
     return memory_us(p, n) > arithmetic_us(p, n);
 }
 
-/* ---- order and rows ---------------------------------------------------------------------------- */
+/* ---- order and rows -------------------------------------------------------------------------- */
 
 static const profile_node *ordered_nodes; /* qsort has no context */
 

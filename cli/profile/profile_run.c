@@ -14,7 +14,7 @@ double profile_clock_us(void) {
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void keep_steps(profile *p, const hone_plan *plan, const hone_plan_info *info) {
     p->step_names = calloc((size_t)info->n_nodes + 1, sizeof *p->step_names);
@@ -73,7 +73,7 @@ static void keep_plan(profile *p, const hone_plan *plan) {
     keep_values(p, plan, &info);
 }
 
-/* ---- runs -------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 typedef struct recorded_session {
     const profile_runs *r;

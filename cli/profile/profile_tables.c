@@ -37,7 +37,7 @@ static void begin_times(time_table *t, const char *first, const char *second) {
     cli_table_begin(&t->cells, n, t->heads, t->align);
 }
 
-/* ---- one line of times ------------------------------------------------------------------------- */
+/* ---- one line of times ----------------------------------------------------------------------- */
 
 typedef struct time_row {
     uint64_t count, macs, bytes; /* of all runs */
@@ -109,7 +109,7 @@ static time_row row_of_group(const profile *p, const profile_row *g) {
                       .is_memory_bound = profile_is_memory_bound(p, &whole)};
 }
 
-/* ---- tables ------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void tell_rest(uint32_t n, uint64_t n_shown) {
     if (n_shown < n)
@@ -170,7 +170,7 @@ static void print_threads(const profile *p) {
     cli_table_print(&table);
 }
 
-/* ---- summary ----------------------------------------------------------------------------------- */
+/* ---- summary --------------------------------------------------------------------------------- */
 
 static void print_phases(const profile *p) {
     static const struct {

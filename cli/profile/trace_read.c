@@ -54,7 +54,7 @@ static bool take_time(const trace_reader *r, const char *key, double *us) {
     return true;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const char *shapes_of(trace_reader *r, const json_node *args, const char *key) {
     const json_node *list = json_member(r->tree, args, key);
@@ -159,7 +159,7 @@ static uint32_t find_node(trace_reader *r, const json_node *args, const char *na
     return r->p->n_nodes - 1;
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void take_thread_times(trace_reader *r, const json_node *args, profile_event *e) {
     profile *p = r->p;
@@ -218,7 +218,7 @@ static bool take_event(trace_reader *r) {
     return true;
 }
 
-/* ---- runs -------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 static int earlier_phase_first(const void *a, const void *b) {
     const profile_phase *x = a, *y = b;

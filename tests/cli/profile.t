@@ -69,7 +69,7 @@ stem.conv + stem.bn + stem.relu
 A model with bad habits gets each finding, one without them none.
 
 $ for level in none all; do hone profile bad_habits.onnxtxt --threads 1 --repeat 3 --level $level --json >found.json && $CHECK_TRACE --findings found.json; done
-casts denormals layout output unfused
+casts constant denormals layout output unfused
 casts denormals layout output unfused
 
 $ hone profile good_habits.onnxtxt --threads 1 --repeat 3 --json >found.json && $CHECK_TRACE --findings found.json

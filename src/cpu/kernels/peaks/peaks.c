@@ -5,7 +5,7 @@
 
 #include "cpu/kernels/kernel_select.h"
 
-/* ---- arithmetic: sums that stay in registers --------------------------------------------------- */
+/* ---- arithmetic: sums that stay in registers ------------------------------------------------- */
 
 #define PEAK_SUMS 12
 #define PEAK_STEPS 20000
@@ -89,7 +89,7 @@ double hn_peak_flops(hn_pool *pool) {
     return best;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 enum { READ_WORDS = 8192 }; /* of a tile */
 
