@@ -1,7 +1,7 @@
 // The page of hone profile: numbers, findings, tables, timeline, roofline, memory.
 
 const nodes = data.by_node, outer = nodes.filter((n) => !n.is_inner);
-const runUs = data.run_us;
+const runUs = data.median_run_us;
 
 // One colour per operator, the slowest ones first; the rest share the last.
 const opColours = new Map(data.by_operator.map((o, i) => [o.name, "--c" + Math.min(i, 8)]));
@@ -33,7 +33,7 @@ function tile(value, label, tip) {
 }
 function tiles() {
   const macs = outer.reduce((a, n) => a + n.macs, 0), phase = (name) => data.phases.find((p) => p.name === name);
-  const list = [tile(format.time(runUs), "a run"), tile(format.percent(data.nodes_us / runUs), "of it in nodes")];
+  const list = [tile(format.time(runUs), "a run, median"), tile(format.percent(data.nodes_share), "of it in nodes")];
   if (macs) list.push(tile((2e-3 * macs / runUs).toFixed(1), "GFLOP/s of the run"));
   if (data.peaks.flops) {
     const floor = outer.reduce((a, n) => a + n.floor_us, 0);
@@ -235,7 +235,7 @@ function threadsCard() {
   if (data.by_thread.length < 2) return null;
   return el("section", {class: "card"}, el("h2", {}, "Threads"), el("table", {}, el("tbody", {}, data.by_thread.map((t) => el("tr", {},
     el("td", {}, t.thread ? "worker " + t.thread : "thread of the run"), el("td", {class: "num"}, format.time(t.us)),
-    el("td", {class: "share num"}, el("i", {style: "width:" + Math.min(100, 100 * t.us / runUs).toFixed(1) + "%"}), el("span", {}, format.percent(t.us / runUs))))))));
+    el("td", {class: "share num"}, el("i", {style: "width:" + Math.min(100, 100 * t.us / data.run_us).toFixed(1) + "%"}), el("span", {}, format.percent(t.us / data.run_us))))))));
 }
 
 showHead();

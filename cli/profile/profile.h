@@ -75,6 +75,7 @@ typedef struct profile {
     uint32_t n_runs;     /* in the tables */
     double us, run_us;   /* of all nodes in them; of those runs */
     double median_run_us;
+    double nodes_share; /* of a run that nodes take, by the median run */
     profile_peaks peaks;
     /* memory; in the order of the run */
     profile_value *values;

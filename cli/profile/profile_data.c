@@ -185,6 +185,26 @@ static void find_medians(profile *p, uint32_t first_run) {
     free(at);
 }
 
+/* Of each run what its nodes take: when another process had the processor between two nodes, that
+ * run alone is wrong. */
+static void find_share_of_nodes(profile *p) {
+    double *shares = calloc((size_t)p->n_phases + 1, sizeof *shares);
+    uint32_t run = 0, event = 0, n = 0;
+    p->failed |= !shares;
+    for (uint32_t i = 0; shares && i < p->n_phases; i++) {
+        double us = 0;
+        if (!p->phases[i].is_run)
+            continue;
+        for (; event < p->n_events && p->events[event].run <= run; event++)
+            us += p->nodes[p->events[event].node].is_inner ? 0 : p->events[event].us;
+        if (!p->phases[i].is_first && p->phases[i].us > 0)
+            shares[n++] = us / p->phases[i].us;
+        run++;
+    }
+    p->nodes_share = n ? median_of(shares, n) : 1;
+    free(shares);
+}
+
 void profile_count(profile *p) {
     uint32_t first = first_counted_run(p);
     free(p->thread_sums);
@@ -209,6 +229,7 @@ void profile_count(profile *p) {
     p->n_runs = p->n_runs ? p->n_runs : 1;
     p->run_us = p->run_us > 0 ? p->run_us : p->us;
     find_medians(p, first);
+    find_share_of_nodes(p);
 }
 
 double profile_node_us(const profile *p, const profile_node *n) {

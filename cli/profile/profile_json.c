@@ -177,8 +177,10 @@ void profile_json(const profile *p, cli_buffer *out) {
     add_text(out, "model", p->source);
     add_text(out, "writer", p->writer);
     cli_buffer_printf(out,
-                      "\"runs\": %u, \"run_us\": %.3f, \"median_run_us\": %.3f, \"nodes_us\": %.3f",
-                      p->n_runs, p->run_us / p->n_runs, p->median_run_us, p->us / p->n_runs);
+                      "\"runs\": %u, \"run_us\": %.3f, \"median_run_us\": %.3f, "
+                      "\"nodes_us\": %.3f, \"nodes_share\": %.4f",
+                      p->n_runs, p->run_us / p->n_runs, p->median_run_us, p->us / p->n_runs,
+                      p->nodes_share);
     write_peaks(p, out);
     write_phases(p, out);
     write_groups(p, "by_operator", profile_op_of, out);

@@ -187,9 +187,9 @@ static void print_phases(const profile *p) {
         first_us += p->phases[i].is_first ? p->phases[i].us : 0;
     if (first_us > 0)
         printf("first run %.3f ms, ", 1e-3 * first_us);
-    printf("%u run%s of %.3f ms (median %.3f); nodes take %.1f %% of them\n", p->n_runs,
+    printf("%u run%s of %.3f ms (median %.3f); nodes take %.1f %% of a run\n", p->n_runs,
            p->n_runs == 1 ? "" : "s", 1e-3 * p->run_us / p->n_runs, 1e-3 * p->median_run_us,
-           p->run_us > 0 ? 100 * p->us / p->run_us : 0);
+           100 * p->nodes_share);
 }
 
 static void print_summary(const profile *p) {
