@@ -95,8 +95,12 @@ $ hone profile nothing.json
 hone: cannot open 'nothing.json': No such file or directory
 [1]
 
-$ head -c 3000 trace.json >cut.json && hone profile cut.json
-hone: 'cut.json', byte 3000: a text does not end
+$ printf '[{"cat": "Node", "ph": "X", "name": "relu_kern' >cut.json && hone profile cut.json
+hone: 'cut.json', byte 46: a text does not end
+[1]
+
+$ echo '[{"cat": "Node", "ph": "X", "name": "relu_kernel_time", "ts": "now"}]' >late.json && hone profile late.json
+hone: 'late.json', byte 57: "ts" must be a number of microseconds, 0 or more
 [1]
 
 $ echo '[]' >empty.json && hone profile empty.json
