@@ -6,35 +6,17 @@
 #include <string.h>
 
 enum { ELEM_OF_FLOAT = 1, ELEM_OF_UINT8 = 2, ELEM_OF_INT8 = 3, ELEM_OF_INT32 = 6 };
-enum { FIELD_VARINT = 0, FIELD_BYTES = 2 };
 
 /* ---- the bytes of a model -------------------------------------------------------------------- */
 
-static void put_varint(cli_buffer *b, uint64_t v) {
-    for (; v >= 0x80; v >>= 7)
-        cli_buffer_number(b, v | 0x80, 1);
-    cli_buffer_number(b, v, 1);
-}
-
-static void put_field(cli_buffer *b, unsigned number, uint64_t v) {
-    put_varint(b, number << 3 | FIELD_VARINT);
-    put_varint(b, v);
-}
-
-static void put_bytes(cli_buffer *b, unsigned number, const void *data, size_t n) {
-    put_varint(b, number << 3 | FIELD_BYTES);
-    put_varint(b, n);
-    cli_buffer_add(b, data, n);
-}
-
-static void put_text(cli_buffer *b, unsigned number, const char *text) {
-    put_bytes(b, number, text, strlen(text));
+static void put_pb_text(cli_buffer *b, unsigned number, const char *text) {
+    cli_pb_bytes(b, number, text, strlen(text));
 }
 
 /* Adds a message and frees it. */
-static void put_message(cli_buffer *b, unsigned number, cli_buffer *message) {
+static void put_pb_part(cli_buffer *b, unsigned number, cli_buffer *message) {
     b->failed |= message->failed;
-    put_bytes(b, number, message->at, message->n);
+    cli_pb_bytes(b, number, message->at, message->n);
     cli_buffer_free(message);
 }
 
@@ -44,52 +26,52 @@ static void put_interface(cli_buffer *graph, unsigned number, const char *name, 
     const int64_t dims[] = {rows, cols};
     for (int i = 0; i < 2; i++) {
         cli_buffer dim = {0};
-        put_field(&dim, 1, (uint64_t)dims[i]);
-        put_message(&shape, 1, &dim);
+        cli_pb_int(&dim, 1, (uint64_t)dims[i]);
+        put_pb_part(&shape, 1, &dim);
     }
-    put_field(&tensor, 1, (uint64_t)elem);
-    put_message(&tensor, 2, &shape);
-    put_message(&type, 1, &tensor);
-    put_text(&info, 1, name);
-    put_message(&info, 2, &type);
-    put_message(graph, number, &info);
+    cli_pb_int(&tensor, 1, (uint64_t)elem);
+    put_pb_part(&tensor, 2, &shape);
+    put_pb_part(&type, 1, &tensor);
+    put_pb_text(&info, 1, name);
+    put_pb_part(&info, 2, &type);
+    put_pb_part(graph, number, &info);
 }
 
 /* Numbers between -1 and 1, or all bytes. */
 static void put_weights(cli_buffer *graph, int64_t rows, int64_t cols, bool is_integer) {
     cli_buffer tensor = {0}, data = {0};
     uint64_t state = 1;
-    put_field(&tensor, 1, (uint64_t)rows);
-    put_field(&tensor, 1, (uint64_t)cols);
-    put_field(&tensor, 2, is_integer ? ELEM_OF_INT8 : ELEM_OF_FLOAT);
-    put_text(&tensor, 8, "w");
+    cli_pb_int(&tensor, 1, (uint64_t)rows);
+    cli_pb_int(&tensor, 1, (uint64_t)cols);
+    cli_pb_int(&tensor, 2, is_integer ? ELEM_OF_INT8 : ELEM_OF_FLOAT);
+    put_pb_text(&tensor, 8, "w");
     for (int64_t i = 0; i < rows * cols; i++) {
         uint64_t bits = cli_random(&state);
         float number = (float)(int8_t)(bits >> 8) / 128;
         cli_buffer_add(&data, is_integer ? (const void *)&bits : &number, is_integer ? 1 : 4);
     }
     tensor.failed |= data.failed;
-    put_bytes(&tensor, 9, data.at, data.n);
+    cli_pb_bytes(&tensor, 9, data.at, data.n);
     cli_buffer_free(&data);
-    put_message(graph, 5, &tensor);
+    put_pb_part(graph, 5, &tensor);
 }
 
 static void print_product(cli_buffer *out, int64_t m, int64_t k, int64_t n, bool is_integer) {
     cli_buffer node = {0}, graph = {0}, opset = {0};
-    put_text(&node, 1, "x");
-    put_text(&node, 1, "w");
-    put_text(&node, 2, "y");
-    put_text(&node, 4, is_integer ? "MatMulInteger" : "MatMul");
-    put_message(&graph, 1, &node);
-    put_text(&graph, 2, "product");
+    put_pb_text(&node, 1, "x");
+    put_pb_text(&node, 1, "w");
+    put_pb_text(&node, 2, "y");
+    put_pb_text(&node, 4, is_integer ? "MatMulInteger" : "MatMul");
+    put_pb_part(&graph, 1, &node);
+    put_pb_text(&graph, 2, "product");
     put_weights(&graph, k, n, is_integer);
     put_interface(&graph, 11, "x", is_integer ? ELEM_OF_UINT8 : ELEM_OF_FLOAT, m, k);
     put_interface(&graph, 12, "y", is_integer ? ELEM_OF_INT32 : ELEM_OF_FLOAT, m, n);
-    put_text(&opset, 1, "");
-    put_field(&opset, 2, 13);
-    put_field(out, 1, 8);
-    put_message(out, 7, &graph);
-    put_message(out, 8, &opset);
+    put_pb_text(&opset, 1, "");
+    cli_pb_int(&opset, 2, 13);
+    cli_pb_int(out, 1, 8);
+    put_pb_part(out, 7, &graph);
+    put_pb_part(out, 8, &opset);
 }
 
 /* ---- its time -------------------------------------------------------------------------------- */

@@ -62,7 +62,7 @@ static uint32_t add_parts(profile *keeper, const profile *p, uint32_t first, dif
     return n;
 }
 
-static uint32_t count_parts(const profile *p) {
+static uint32_t n_diff_parts(const profile *p) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->n_nodes; i++)
         n += p->nodes[i].n_parts;
@@ -71,7 +71,7 @@ static uint32_t count_parts(const profile *p) {
 
 static bool join_entries(profile_match *m) {
     uint32_t n_all = m->before->n_nodes + m->after->n_nodes;
-    size_t n_parts = (size_t)count_parts(m->before) + count_parts(m->after);
+    size_t n_parts = (size_t)n_diff_parts(m->before) + n_diff_parts(m->after);
     profile keeper = {0};
     diff_part *parts = malloc((n_parts + 1) * sizeof *parts);
     m->parent = malloc(((size_t)n_all + 1) * sizeof *m->parent);

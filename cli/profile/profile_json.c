@@ -68,7 +68,7 @@ static void write_groups(const profile *p, const char *key,
     free(rows);
 }
 
-static void write_node(const profile *p, const profile_node *n, cli_buffer *out) {
+static void write_node_json(const profile *p, const profile_node *n, cli_buffer *out) {
     profile_row row = {.count = n->count,
                        .us = n->us,
                        .macs = n->macs * n->count,
@@ -96,11 +96,11 @@ static void write_node(const profile *p, const profile_node *n, cli_buffer *out)
     write_rates(p, &row, out);
 }
 
-static void write_nodes(const profile *p, cli_buffer *out) {
+static void write_nodes_json(const profile *p, cli_buffer *out) {
     cli_buffer_printf(out, ",\n  \"by_node\": [");
     for (uint32_t i = 0; i < p->n_nodes; i++) {
         cli_buffer_printf(out, "%s{", i ? ",\n    " : "\n    ");
-        write_node(p, &p->nodes[i], out);
+        write_node_json(p, &p->nodes[i], out);
         cli_buffer_printf(out, "}");
     }
     cli_buffer_printf(out, "\n  ]");
@@ -185,7 +185,7 @@ void profile_json(const profile *p, cli_buffer *out) {
     write_phases(p, out);
     write_groups(p, "by_operator", profile_op_of, out);
     write_groups(p, "by_kernel", profile_kernel_of, out);
-    write_nodes(p, out);
+    write_nodes_json(p, out);
     write_threads(p, out);
     write_timeline(p, out);
     write_memory_plan(p, out);

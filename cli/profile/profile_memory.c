@@ -18,7 +18,7 @@ static uint64_t bytes_of_column(const profile *p, uint32_t column, uint32_t n_co
     return most;
 }
 
-static void print_graph(const profile *p) {
+static void print_memory_graph(const profile *p) {
     uint32_t n_columns = p->n_steps < GRAPH_COLUMNS ? p->n_steps : GRAPH_COLUMNS;
     char peak[32];
     for (int row = GRAPH_ROWS - 1; row >= 0; row--) {
@@ -33,7 +33,7 @@ static void print_graph(const profile *p) {
     }
 }
 
-static int larger_first(const void *a, const void *b) {
+static int larger_live_first(const void *a, const void *b) {
     const profile_value *x = a, *y = b;
     return x->bytes != y->bytes    ? (x->bytes < y->bytes ? 1 : -1)
            : x->offset < y->offset ? -1
@@ -50,7 +50,7 @@ static void print_peak_values(const profile *p, uint64_t n_shown) {
         if (p->values[i].first <= p->peak_step && p->peak_step <= p->values[i].last)
             live[n++] = p->values[i];
     if (live && n)
-        qsort(live, n, sizeof *live, larger_first);
+        qsort(live, n, sizeof *live, larger_live_first);
     cli_table_begin(&table, 4, heads, "LrLL");
     for (uint32_t i = 0; i < n && i < n_shown; i++) {
         cli_table_add(&table, "%s", live[i].name);
@@ -70,7 +70,7 @@ void profile_print_memory(const profile *p, uint64_t n_shown) {
     if (p->n_steps == 0 || p->peak_bytes == 0)
         return;
     cli_heading("Memory over the run");
-    print_graph(p);
+    print_memory_graph(p);
     cli_line("  peak %s at step %u of %u, %s", cli_bytes(bytes, p->peak_bytes), p->peak_step + 1,
              p->n_steps, p->step_names[p->peak_step]);
     print_peak_values(p, n_shown);

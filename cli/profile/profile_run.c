@@ -64,7 +64,7 @@ static void keep_live_bytes(profile *p, const hone_plan *plan, const profile_rec
     free(live);
 }
 
-static void keep_plan(profile *p, const hone_plan *plan) {
+static void keep_memory_plan(profile *p, const hone_plan *plan) {
     hone_plan_info info;
     hone_plan_get_info(plan, &info);
     p->block_bytes = info.block_bytes;
@@ -163,7 +163,7 @@ static bool open_recorded(recorded_session *s, hone_error *error) {
         return false;
     profile_add_phase(p, "plan_and_pack", made_us - s->recorder.zero_us,
                       profile_clock_us() - made_us);
-    keep_plan(p, s->plan);
+    keep_memory_plan(p, s->plan);
     s->n_outputs = hone_session_n_outputs(s->session);
     s->outputs = calloc((size_t)s->n_outputs + 1, sizeof *s->outputs);
     return s->outputs ? true : cli_refuse(error, "out of memory");

@@ -64,7 +64,8 @@ static void add_share_of_peak(cli_table *t, const profile *p, const time_row *r)
         cli_table_add(t, "%s", "");
 }
 
-static void add_times(time_table *table, const profile *p, const time_row *r, double *us_so_far) {
+static void add_time_cells(time_table *table, const profile *p, const time_row *r,
+                           double *us_so_far) {
     cli_table *t = &table->cells;
     double n = p->n_runs, above = r->us - r->floor_us;
     *us_so_far += r->us;
@@ -116,7 +117,7 @@ static void tell_rest(uint32_t n, uint64_t n_shown) {
         printf("  … and %llu more; --top 0 shows all\n", (unsigned long long)(n - n_shown));
 }
 
-static void print_nodes(const profile *p, uint64_t n_shown) {
+static void print_time_by_node(const profile *p, uint64_t n_shown) {
     time_table table;
     double so_far = 0;
     uint32_t n_nodes, *order = profile_order(p, &n_nodes);
@@ -127,7 +128,7 @@ static void print_nodes(const profile *p, uint64_t n_shown) {
         time_row row = row_of_node(p, n);
         cli_table_add(&table.cells, "%s", n->label);
         cli_table_add(&table.cells, "%s", n->op);
-        add_times(&table, p, &row, &so_far);
+        add_time_cells(&table, p, &row, &so_far);
     }
     cli_table_print(&table.cells);
     tell_rest(n_nodes, n_shown);
@@ -148,7 +149,7 @@ static void print_groups(const profile *p, const char *title, const char *what,
         cli_table_add(&table.cells, "%s", rows[i].name);
         cli_table_add(&table.cells, "%s",
                       cli_count(count, (rows[i].count + p->n_runs / 2) / p->n_runs));
-        add_times(&table, p, &row, &so_far);
+        add_time_cells(&table, p, &row, &so_far);
     }
     cli_table_print(&table.cells);
     tell_rest(n_rows, n_shown);
@@ -192,7 +193,7 @@ static void print_phases(const profile *p) {
            100 * p->nodes_share);
 }
 
-static void print_summary(const profile *p) {
+static void print_profile_summary(const profile *p) {
     char bytes[32], weights[32];
     cli_line("%s", p->source);
     print_phases(p);
@@ -208,11 +209,11 @@ static void print_summary(const profile *p) {
 
 void profile_print(const profile *p, unsigned tables, uint64_t n_shown) {
     uint64_t n = n_shown ? n_shown : UINT64_MAX;
-    print_summary(p);
+    print_profile_summary(p);
     if (tables & PROFILE_BY_OP)
         print_groups(p, "Time by operator", "operator", profile_op_of, n);
     if (tables & PROFILE_BY_NODE)
-        print_nodes(p, n);
+        print_time_by_node(p, n);
     if (tables & PROFILE_BY_KERNEL)
         print_groups(p, "Time by kernel", "kernel", profile_kernel_of, n);
     if (tables & PROFILE_BY_THREAD)

@@ -70,7 +70,7 @@ static void write_entry(const profile *p, const profile_row *r, size_t n_runs, c
 }
 
 /* "conv1 + norm1 + relu1": the nodes of the model that a fused step computes. */
-static void write_parts(const profile_node *n, cli_buffer *out) {
+static void write_part_names(const profile_node *n, cli_buffer *out) {
     cli_buffer text = {0};
     for (uint32_t i = 0; i < n->n_parts; i++)
         cli_buffer_printf(&text, "%s%s", i ? " + " : "", n->parts[i]);
@@ -95,7 +95,7 @@ void run_profile_json(const profile *p, size_t n_runs, cli_buffer *out) {
         const profile_node *n = &p->nodes[order[i]];
         profile_row row = row_of_entry(n);
         cli_buffer_printf(out, "%s{\"name\": ", i ? ",\n    " : "\n    ");
-        write_parts(n, out);
+        write_part_names(n, out);
         cli_buffer_printf(out, ", ");
         cli_json_member(out, "op", n->op);
         write_entry(p, &row, n_runs, out);

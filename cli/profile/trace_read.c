@@ -25,13 +25,13 @@ static bool refuse_event(const trace_reader *r, const json_node *at, const char 
     return cli_refuse(r->error, "'%s', byte %zu: %s", r->path, byte, what);
 }
 
-static const char *text_of(const trace_reader *r, const json_node *object, const char *key) {
+static const char *trace_text(const trace_reader *r, const json_node *object, const char *key) {
     const json_node *n = json_member(r->tree, object, key);
     return n && n->kind == JSON_TEXT ? n->text : "";
 }
 
 /* A number, or a text that is one: onnxruntime writes sizes so. */
-static double number_of(const trace_reader *r, const json_node *object, const char *key) {
+static double trace_number(const trace_reader *r, const json_node *object, const char *key) {
     const json_node *n = json_member(r->tree, object, key);
     double v = !n ? 0 : n->kind == JSON_NUMBER ? n->number : 0;
     if (n && n->kind == JSON_TEXT)
@@ -39,8 +39,8 @@ static double number_of(const trace_reader *r, const json_node *object, const ch
     return v >= 0 && v < 0x1p63 ? v : 0;
 }
 
-static uint64_t size_of(const trace_reader *r, const json_node *object, const char *key) {
-    return (uint64_t)number_of(r, object, key);
+static uint64_t trace_size(const trace_reader *r, const json_node *object, const char *key) {
+    return (uint64_t)trace_number(r, object, key);
 }
 
 static bool take_time(const trace_reader *r, const char *key, double *us) {
@@ -93,8 +93,8 @@ static void take_names(trace_reader *r, profile_node *n, const json_node *args, 
 }
 
 static void take_node(trace_reader *r, profile_node *n, const json_node *args, const char *name) {
-    const char *op = text_of(r, args, "op_name"), *domain = text_of(r, args, "domain");
-    const char *provider = text_of(r, args, "provider");
+    const char *op = trace_text(r, args, "op_name"), *domain = trace_text(r, args, "domain");
+    const char *provider = trace_text(r, args, "provider");
     bool is_onnx = !*domain || strcmp(domain, "ai.onnx") == 0;
     int64_t dims[CLI_MAX_RANK];
     char type[32] = "";
@@ -103,14 +103,14 @@ static void take_node(trace_reader *r, profile_node *n, const json_node *args, c
     n->op = profile_printf(r->p, "%s%s%s", is_onnx ? "" : domain, is_onnx ? "" : ".", op);
     n->provider =
         strcmp(provider, "CPUExecutionProvider") == 0 ? "cpu" : profile_text(r->p, provider);
-    n->kernel = profile_text(r->p, text_of(r, args, "kernel"));
-    n->id = (uint32_t)size_of(r, args, "node_index");
-    n->activation_bytes = size_of(r, args, "activation_size");
-    n->parameter_bytes = size_of(r, args, "parameter_size");
-    n->output_bytes = size_of(r, args, "output_size");
+    n->kernel = profile_text(r->p, trace_text(r, args, "kernel"));
+    n->id = (uint32_t)trace_size(r, args, "node_index");
+    n->activation_bytes = trace_size(r, args, "activation_size");
+    n->parameter_bytes = trace_size(r, args, "parameter_size");
+    n->output_bytes = trace_size(r, args, "output_size");
     n->inputs = shapes_of(r, args, "input_type_shape");
     n->outputs = shapes_of(r, args, "output_type_shape");
-    n->macs = json_member(r->tree, args, "macs") ? size_of(r, args, "macs")
+    n->macs = json_member(r->tree, args, "macs") ? trace_size(r, args, "macs")
                                                  : trace_macs(op, n->inputs, n->outputs);
     trace_dims(n->inputs, 0, dims, type);
     n->is_integer = n->macs && (strcmp(type, "uint8") == 0 || strcmp(type, "int8") == 0);
@@ -141,7 +141,7 @@ static bool grow_slots(trace_reader *r) {
 
 /* UINT32_MAX: no memory. */
 static uint32_t find_node(trace_reader *r, const json_node *args, const char *name, size_t n) {
-    uint32_t id = (uint32_t)size_of(r, args, "node_index");
+    uint32_t id = (uint32_t)trace_size(r, args, "node_index");
     if (2 * r->p->n_nodes >= r->n_slots && !grow_slots(r))
         return UINT32_MAX;
     uint64_t at = hash_of_node(name, n, id) & (r->n_slots - 1);
@@ -178,9 +178,9 @@ static void take_thread_times(trace_reader *r, const json_node *args, profile_ev
     e->thread_at = at;
 }
 
-static bool take_step(trace_reader *r, const char *name, size_t n, double ts_us, double us) {
+static bool take_trace_step(trace_reader *r, const char *name, size_t n, double ts_us, double us) {
     const json_node *args = json_member(r->tree, r->event, "args");
-    if (!args || args->kind != JSON_OBJECT || !*text_of(r, args, "op_name"))
+    if (!args || args->kind != JSON_OBJECT || !*trace_text(r, args, "op_name"))
         return refuse_event(r, args, "a node has no \"op_name\" in its \"args\"");
     uint32_t node = find_node(r, args, name, n);
     profile_event *e = node == UINT32_MAX ? NULL : profile_add_event(r->p);
@@ -189,8 +189,8 @@ static bool take_step(trace_reader *r, const char *name, size_t n, double ts_us,
     e->node = node;
     e->ts_us = ts_us;
     e->us = us;
-    e->tid = size_of(r, r->event, "tid");
-    e->live_bytes = size_of(r, args, "mem_bytes_in_use");
+    e->tid = trace_size(r, r->event, "tid");
+    e->live_bytes = trace_size(r, args, "mem_bytes_in_use");
     take_thread_times(r, args, e);
     return true;
 }
@@ -199,10 +199,10 @@ static bool take_step(trace_reader *r, const char *name, size_t n, double ts_us,
 static bool take_event(trace_reader *r) {
     if (r->event->kind != JSON_OBJECT)
         return refuse_event(r, NULL, "an event must be an object");
-    const char *cat = text_of(r, r->event, "cat"), *name = text_of(r, r->event, "name");
+    const char *cat = trace_text(r, r->event, "cat"), *name = trace_text(r, r->event, "name");
     double ts_us, us;
     bool is_node = strcmp(cat, "Node") == 0, is_session = strcmp(cat, "Session") == 0;
-    if (strcmp(text_of(r, r->event, "ph"), "X") != 0 || (!is_node && !is_session))
+    if (strcmp(trace_text(r, r->event, "ph"), "X") != 0 || (!is_node && !is_session))
         return true;
     if (!*name)
         return refuse_event(r, NULL, "an event has no \"name\"");
@@ -211,7 +211,7 @@ static bool take_event(trace_reader *r) {
     size_t n = strlen(name), n_suffix = sizeof node_suffix - 1;
     bool has_suffix = n > n_suffix && strcmp(name + n - n_suffix, node_suffix) == 0;
     if (is_node)
-        return has_suffix ? take_step(r, name, n - n_suffix, ts_us, us) : true;
+        return has_suffix ? take_trace_step(r, name, n - n_suffix, ts_us, us) : true;
     profile_phase *phase = profile_add_phase(r->p, name, ts_us, us);
     if (phase)
         phase->is_run = strcmp(name, "model_run") == 0;

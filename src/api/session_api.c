@@ -396,8 +396,8 @@ static uint32_t show_origins(const hn_node *n, const char *names[MOST_SHOWN_ORIG
     return k;
 }
 
-static void show_step(const hn_step_event *event, void (*observe)(void *, const hone_step *),
-                      void *ctx) {
+static void show_event(const hn_step_event *event, void (*observe)(void *, const hone_step *),
+                       void *ctx) {
     const hn_node *n = hn_node_at(event->g, event->step->node);
     shown_values in, out;
     const char *origins[MOST_SHOWN_ORIGINS];
@@ -428,12 +428,12 @@ static void show_step(const hn_step_event *event, void (*observe)(void *, const 
 
 static void notify_observer(void *ctx, const hn_step_event *event) {
     const hone_run_options *o = ctx;
-    show_step(event, o->observe, o->observe_ctx);
+    show_event(event, o->observe, o->observe_ctx);
 }
 
 static void notify_of_begin(void *ctx, const hn_step_event *event) {
     const hone_run_options *o = ctx;
-    show_step(event, o->observe_begin, o->observe_ctx);
+    show_event(event, o->observe_begin, o->observe_ctx);
 }
 
 /* The deadline; 0: none, also when it exceeds the range of the clock. */

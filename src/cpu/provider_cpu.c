@@ -40,7 +40,7 @@ static const char *const own_names[] = {
 #undef HN_OP
 
 /* False: it is no row of the table. */
-static bool find_row(const hn_op *op, const hn_op *rows, size_t n, size_t *at) {
+static bool find_op_row(const hn_op *op, const hn_op *rows, size_t n, size_t *at) {
     uintptr_t bytes = (uintptr_t)op - (uintptr_t)rows;
     *at = bytes / sizeof *rows;
     return bytes < n * sizeof *rows;
@@ -48,16 +48,17 @@ static bool find_row(const hn_op *op, const hn_op *rows, size_t n, size_t *at) {
 
 static const hn_lowering *cpu_lowering(const hn_op *op) {
     size_t at;
-    if (find_row(op, hn_op_row(NULL, 0), HN_COUNT(portable_lowerings), &at))
+    if (find_op_row(op, hn_op_row(NULL, 0), HN_COUNT(portable_lowerings), &at))
         return portable_lowerings[at];
-    return find_row(op, hn_cpu_ops.rows, HN_COUNT(own_lowerings), &at) ? own_lowerings[at] : NULL;
+    return find_op_row(op, hn_cpu_ops.rows, HN_COUNT(own_lowerings), &at) ? own_lowerings[at]
+                                                                          : NULL;
 }
 
 static const char *cpu_lowering_name(const hn_op *op) {
     size_t at;
-    if (find_row(op, hn_op_row(NULL, 0), HN_COUNT(portable_names), &at))
+    if (find_op_row(op, hn_op_row(NULL, 0), HN_COUNT(portable_names), &at))
         return portable_names[at];
-    return find_row(op, hn_cpu_ops.rows, HN_COUNT(own_names), &at) ? own_names[at] : NULL;
+    return find_op_row(op, hn_cpu_ops.rows, HN_COUNT(own_names), &at) ? own_names[at] : NULL;
 }
 
 const hn_provider hn_cpu_provider = {
