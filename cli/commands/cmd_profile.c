@@ -101,8 +101,7 @@ static int read_profile_options(profile_options *o) {
         cli_parse_precision("--weights", o->weights, &o->session.weights) ||
         cli_parse_precision("--compute", o->compute, &o->session.compute))
         return EXIT_FAILED;
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    o->session.n_threads = (int)(o->threads ? o->threads : n > 0 ? (uint64_t)n : 1);
+    o->session.n_threads = (int)o->threads;
     o->session.kernel_choices = o->kernels;
     o->session.keep_denormals = o->keep_denormals;
     o->session.decode_image = cli_decode_image;
@@ -154,6 +153,14 @@ static int open_profiled(const char *path, const profile_options *o, profiled *d
     return record_model(path, o, d);
 }
 
+/* That the session had: one that was alone has recorded none. Of onnxruntime it is not known. */
+static int n_threads_of(const profile_options *o, const profiled *d) {
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (o->threads)
+        return (int)o->threads;
+    return d->p.n_threads ? (int)d->p.n_threads : d->model || n < 1 ? 1 : (int)n;
+}
+
 static void look_for_findings(const char *path, const profile_options *o, profiled *d) {
     finding_level level = {.session = o->session, .feed = &d->feed};
     finding_input in = {.p = &d->p,
@@ -161,7 +168,7 @@ static void look_for_findings(const char *path, const profile_options *o, profil
                         .model = d->model,
                         .level = o->session.level,
                         .at_level = d->model ? &level : NULL,
-                        .n_threads = o->session.n_threads,
+                        .n_threads = n_threads_of(o, d),
                         .keeps_denormals = o->keep_denormals,
                         .measures_int8 = d->model != NULL};
     findings_make(&in);
@@ -200,7 +207,7 @@ static int profile_one(const char *path, const profile_options *o) {
     profiled d;
     int status = open_profiled(path, o, &d);
     if (status == EXIT_OK) {
-        peaks_get(o->session.n_threads, o->measure_peaks, &d.p.peaks);
+        peaks_get(n_threads_of(o, &d), o->measure_peaks, &d.p.peaks);
         if (!o->no_findings)
             look_for_findings(path, o, &d);
         status = d.p.failed ? cli_fail("out of memory") : write_profile_files(o, &d.p);
