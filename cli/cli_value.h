@@ -136,6 +136,9 @@ bool cli_npz_write(const char *path, uint32_t n, const char *const *names,
 hone_value *cli_pb_parse(const cli_buffer *file, const char *path, hone_type_kind kind,
                          hone_error *error);
 bool cli_pb_print(const hone_value *v, cli_buffer *out, hone_error *error);
+/* Fields of a message: a number, and bytes, a text or another message. */
+void cli_pb_int(cli_buffer *out, unsigned field, uint64_t v);
+void cli_pb_bytes(cli_buffer *out, unsigned field, const void *data, size_t n);
 
 hone_value *cli_json_parse(const cli_buffer *file, const char *path, const cli_expect *e,
                            hone_error *error);

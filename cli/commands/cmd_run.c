@@ -89,6 +89,7 @@ typedef struct run_state {
     cli_feed feed;
     cli_dataset *dataset; /* NULL: one run on the inputs given */
     run_results results;
+    profile_recorder recorder;
     double *seconds;
     const volatile int *interrupted;
     run_labels labels;
@@ -159,6 +160,7 @@ static bool open_run(run_state *s, const char *path) {
     run_warn(hone_session_kernels_note(s->session));
     run_warn(hone_session_model_note(s->session));
     run_results *r = &s->results;
+    s->recorder.p = &r->profile;
     *r = (run_results){.model = path,
                        .inputs = &s->feed,
                        .n_outputs = hone_session_n_outputs(s->session),
@@ -192,8 +194,8 @@ static bool run_once(run_state *s, bool is_watched, double *seconds) {
     hone_run_options_init(&options);
     options.cancel = s->interrupted;
     options.timeout_seconds = s->o->timeout;
-    options.observe = is_watched ? run_profile_see : NULL;
-    options.observe_ctx = &s->results.profile;
+    options.observe = is_watched ? profile_record_step : NULL;
+    options.observe_ctx = &s->recorder;
     drop_outputs(&s->results);
     double start = run_clock();
     hone_status status = hone_session_run(s->session, &options, s->feed.n, s->feed.names,
@@ -213,7 +215,6 @@ static bool run_all(run_state *s) {
         if (!run_once(s, s->o->profile, &s->seconds[s->results.n_runs++]))
             return false;
     }
-    run_profile_sort(&s->results.profile);
     if (hone_session_peak_bytes(s->session, s->feed.n, s->feed.names,
                                 (const hone_value *const *)s->feed.values, &bytes,
                                 &s->error) == HONE_OK)
@@ -313,7 +314,8 @@ static int run_model(const char *path, const run_options *o) {
     drop_outputs(&s.results);
     run_labels_free(&s.labels);
     cli_dataset_close(s.dataset);
-    run_profile_free(&s.results.profile);
+    profile_recorder_free(&s.recorder);
+    profile_free(&s.results.profile);
     free(s.results.values);
     free(s.results.names);
     free(s.seconds);

@@ -147,7 +147,7 @@ void run_print_tables(const run_results *r) {
     for (uint32_t i = 0; ranks && i < r->n_outputs; i++)
         print_top(r, r->names[i], r->values[i], ranks);
     free(ranks);
-    if (r->profile.ops.n)
+    if (r->profile.n_nodes)
         run_profile_print(&r->profile, n_profiled(r));
     print_times(r);
 }
@@ -231,7 +231,7 @@ void run_print_json(const run_results *r) {
     if (r->planned_bytes != UINT64_MAX)
         cli_buffer_printf(&out, ",\n  \"planned_bytes\": %llu",
                           (unsigned long long)r->planned_bytes);
-    if (r->profile.ops.n)
+    if (r->profile.n_nodes)
         run_profile_json(&r->profile, n_profiled(r), &out);
     cli_buffer_printf(&out, "\n}\n");
     fwrite(out.at, 1, out.n, stdout);

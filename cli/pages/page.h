@@ -8,7 +8,7 @@
 typedef struct cli_page {
     const char *const *head, *const *tail; /* lines before and after the data; NULL at the end */
 } cli_page;
-extern const cli_page view_page;
+extern const cli_page profile_page, view_page;
 
 /* The whole page into `out`. `json` is one JSON value. Names in it come from files of strangers:
  * nothing in it can end the element that holds it. */

@@ -26,12 +26,12 @@ static void put_varint(cli_buffer *out, uint64_t v) {
     cli_buffer_number(out, v, 1);
 }
 
-static void put_int(cli_buffer *out, unsigned field, uint64_t v) {
+void cli_pb_int(cli_buffer *out, unsigned field, uint64_t v) {
     put_varint(out, (uint64_t)field << 3);
     put_varint(out, v);
 }
 
-static void put_bytes(cli_buffer *out, unsigned field, const void *data, size_t n) {
+void cli_pb_bytes(cli_buffer *out, unsigned field, const void *data, size_t n) {
     put_varint(out, (uint64_t)field << 3 | 2);
     put_varint(out, n);
     cli_buffer_add(out, data, n);
@@ -41,17 +41,17 @@ static void put_strings(const hone_value *v, unsigned field, cli_buffer *out) {
     const char *text;
     size_t n;
     for (uint64_t i = 0; hone_value_string(v, i, &text, &n); i++)
-        put_bytes(out, field, text, n);
+        cli_pb_bytes(out, field, text, n);
 }
 
 static void put_tensor(const hone_value *v, const hone_tensor_info *t, cli_buffer *out) {
     for (int32_t i = 0; i < t->rank; i++)
-        put_int(out, TENSOR_DIMS, (uint64_t)t->dims[i]);
-    put_int(out, TENSOR_TYPE, (uint64_t)t->elem_type);
+        cli_pb_int(out, TENSOR_DIMS, (uint64_t)t->dims[i]);
+    cli_pb_int(out, TENSOR_TYPE, (uint64_t)t->elem_type);
     if (t->elem_type == ELEM_STRING_PB)
         put_strings(v, TENSOR_STRINGS, out);
     else
-        put_bytes(out, TENSOR_RAW, t->data, (size_t)t->data_bytes);
+        cli_pb_bytes(out, TENSOR_RAW, t->data, (size_t)t->data_bytes);
 }
 
 static void put_value(const hone_value *v, cli_buffer *out);
@@ -59,7 +59,7 @@ static void put_value(const hone_value *v, cli_buffer *out);
 static void put_message(const hone_value *v, unsigned field, cli_buffer *out) {
     cli_buffer inner = {0};
     put_value(v, &inner);
-    put_bytes(out, field, inner.at, inner.n);
+    cli_pb_bytes(out, field, inner.at, inner.n);
     out->failed |= inner.failed;
     cli_buffer_free(&inner);
 }
@@ -69,7 +69,7 @@ static void put_sequence(const hone_value *v, cli_buffer *out) {
     const hone_value *first = n ? hone_value_item(v, 0) : NULL;
     bool holds_tensors = !first || hone_value_kind(first) == HONE_TYPE_TENSOR;
     unsigned field = holds_tensors ? SEQUENCE_TENSORS : SEQUENCE_SEQUENCES;
-    put_int(out, SEQUENCE_TYPE, holds_tensors ? KIND_TENSOR : KIND_SEQUENCE);
+    cli_pb_int(out, SEQUENCE_TYPE, holds_tensors ? KIND_TENSOR : KIND_SEQUENCE);
     for (uint32_t i = 0; i < n; i++)
         put_message(hone_value_item(v, i), field, out);
 }

@@ -365,6 +365,7 @@ typedef struct hone_plan_info {
     uint32_t n_dynamic_nodes; /* nodes whose shapes depend on data */
     const char *peak_node;    /* at which the most bytes are in use */
     uint32_t n_values;        /* live at that node */
+    uint32_t n_all_values;    /* in planned memory */
 } hone_plan_info;
 /* A node of the main graph, in the order of the run. */
 typedef enum hone_step_kind {
@@ -376,16 +377,21 @@ typedef struct hone_plan_step {
     const char *node, *op; /* "#12" when the node has no name; "com.microsoft.FusedConv" */
     const char *provider;
     hone_step_kind kind;
+    uint32_t node_id;    /* hone_step.node */
+    uint64_t live_bytes; /* of planned memory, in use while it runs */
 } hone_plan_step;
 typedef struct hone_plan_value { /* largest first; views and in-place results count as the
                                     value whose memory they share */
     const char *name;
     uint64_t bytes, offset;
+    uint32_t first, last; /* steps during which it is live, both inclusive */
 } hone_plan_value;
 HONE_API hone_status hone_model_get_plan(const hone_model *model, hone_plan **plan,
                                          hone_error *error);
 HONE_API void hone_plan_get_info(const hone_plan *plan, hone_plan_info *info);
 HONE_API void hone_plan_get_value(const hone_plan *plan, uint32_t i, hone_plan_value *value);
+/* The same of all steps, in the order in which they become live; i < n_all_values. */
+HONE_API void hone_plan_get_any_value(const hone_plan *plan, uint32_t i, hone_plan_value *value);
 HONE_API void hone_plan_get_step(const hone_plan *plan, uint32_t i,
                                  hone_plan_step *step); /* i < n_nodes */
 HONE_API void hone_plan_free(hone_plan *plan);
@@ -835,7 +841,8 @@ HONE_API hone_status hone_model_tune_kernels(const hone_model *model,
                                              const hone_session_options *options, const char *path,
                                              hone_tune_fn tell, void *ctx, hone_error *error);
 
-/* One node that has just run. */
+/* One node that has just run; of one that begins, times, outputs and what follows from them are
+ * missing. */
 typedef struct hone_step {
     const hone_graph *graph; /* of the session: functions inlined */
     uint32_t node;
@@ -851,6 +858,14 @@ typedef struct hone_step {
      * without a name that of its first output. At most 32; valid during the call. */
     const char *const *origins;
     uint32_t n_origins;
+    /* What ran it: a family of kernels (hone_kernel_info), the name of a lowering, "view" (nothing
+     * was to be done) or "evaluation" (plain loops). */
+    const char *kernel;
+    /* Time that each thread of the session worked on it; the first one is the thread of the run.
+     * n_threads is 0 for a session with more than 64. */
+    const uint64_t *thread_ns;
+    uint32_t n_threads;
+    uint64_t dynamic_bytes; /* in use outside planned memory: values of unknown size, scratch */
 } hone_step;
 
 typedef struct hone_run_options {
@@ -858,13 +873,16 @@ typedef struct hone_run_options {
     const volatile int
         *cancel;            /* set to nonzero from another thread to stop the run; may be NULL */
     double timeout_seconds; /* 0: none */
-    /* Called after every node, in the thread of the run; may be NULL. */
+    /* Called after every node, in the thread of the run; may be NULL. Results do not depend on it;
+     * small nodes that would run concurrently run one after the other. */
     void (*observe)(void *ctx, const hone_step *step);
     void *observe_ctx;
     /* Called about fifty times a second by the thread of the run, also within long nodes; true
      * stops the run. May be NULL. */
     bool (*should_stop)(void *ctx);
     void *should_stop_ctx;
+    /* Called before every node with observe_ctx; may be NULL. */
+    void (*observe_begin)(void *ctx, const hone_step *step);
 } hone_run_options;
 HONE_API void hone_run_options_init(hone_run_options *options);
 /* Inputs and outputs by name; n_outputs 0 with names NULL: all outputs of the model, in its order.
@@ -886,6 +904,21 @@ HONE_API hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_i
                                              const char *const *input_names,
                                              const hone_value *const *inputs, uint64_t *bytes,
                                              hone_error *error);
+
+/* The memory plan of a run with inputs of these shapes; input_bytes is 0. Independent of the
+ * session. */
+HONE_API hone_status hone_session_get_plan(hone_session *session, uint32_t n_inputs,
+                                           const char *const *input_names,
+                                           const hone_value *const *inputs, hone_plan **plan,
+                                           hone_error *error);
+
+/* What this processor can do at most, measured in about a second on so many threads at once. */
+typedef struct hone_peaks {
+    double flops;       /* float multiply-adds in registers, two operations each, per second */
+    double read_bytes;  /* from memory beyond the caches, per second */
+    double cache_bytes; /* from a buffer of 256 KiB per thread, per second */
+} hone_peaks;
+HONE_API hone_status hone_measure_peaks(int n_threads, hone_peaks *peaks, hone_error *error);
 
 #ifdef __cplusplus
 }

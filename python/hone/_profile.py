@@ -48,7 +48,7 @@ class Profile:
 
     def _step_event(self, step: tuple[Any, ...]) -> dict[str, Any]:
         (name, domain, op, provider, node, start_ns, end_ns) = step[:7]
-        (n_activation, n_parameter, n_output, inputs, outputs, origins) = step[7:]
+        (n_activation, n_parameter, n_output, inputs, outputs, origins, kernel, macs) = step[7:]
         args = {
             "op_name": op,
             "domain": domain,
@@ -59,6 +59,8 @@ class Profile:
             "output_size": str(n_output),
             "input_type_shape": json.loads(inputs),
             "output_type_shape": json.loads(outputs),
+            "macs": str(macs),
+            "kernel": kernel,
             "nodes": origins.split("\0")[1:] or [name],  # ours: those of the model that a fused one computes
         }
         return self._event("Node", f"{name or f'{op}_{node}'}_kernel_time", start_ns, end_ns, args)

@@ -6,8 +6,9 @@
 #include <string.h>
 
 typedef struct hnpy_step {
-    const char *name, *domain, *op, *provider; /* the session owns them */
+    const char *name, *domain, *op, *provider, *kernel; /* the session owns them */
     uint32_t node;
+    uint64_t macs;
     uint64_t start_ns, end_ns;
     uint64_t activation_bytes, parameter_bytes, output_bytes;
     size_t inputs_at, outputs_at, origins_at, end_at; /* offsets in the texts */
@@ -83,6 +84,8 @@ void hnpy_recorder_see(void *recorder, const hone_step *step) {
                      .domain = step->domain,
                      .op = step->op,
                      .provider = step->provider,
+                     .kernel = step->kernel,
+                     .macs = step->macs,
                      .node = step->node,
                      .start_ns = step->start_ns,
                      .end_ns = step->end_ns,
@@ -100,13 +103,14 @@ void hnpy_recorder_see(void *recorder, const hone_step *step) {
 static PyObject *step_tuple(const hnpy_recorder *r, const hnpy_step *s) {
     const char *texts = r->texts.at;
     return Py_BuildValue(
-        "(NNNNIKKKKKNNN)", hnpy_text(s->name), hnpy_text(s->domain), hnpy_text(s->op),
+        "(NNNNIKKKKKNNNNK)", hnpy_text(s->name), hnpy_text(s->domain), hnpy_text(s->op),
         hnpy_text(s->provider), (unsigned)s->node, (unsigned long long)s->start_ns,
         (unsigned long long)s->end_ns, (unsigned long long)s->activation_bytes,
         (unsigned long long)s->parameter_bytes, (unsigned long long)s->output_bytes,
         hnpy_text_n(texts + s->inputs_at, s->outputs_at - s->inputs_at),
         hnpy_text_n(texts + s->outputs_at, s->origins_at - s->outputs_at),
-        hnpy_text_n(texts + s->origins_at, s->end_at - s->origins_at));
+        hnpy_text_n(texts + s->origins_at, s->end_at - s->origins_at), hnpy_text(s->kernel),
+        (unsigned long long)s->macs);
 }
 
 int hnpy_recorder_move(hnpy_recorder *recorder, PyObject *list) {

@@ -1,6 +1,7 @@
 /* hone.h: kernels and their tuning. */
 #include "api/session_options.h"
 #include "cpu/kernels/kernel_select.h"
+#include "cpu/kernels/peaks/peaks.h"
 #include "tune/tune.h"
 
 uint32_t hone_kernel_count(void) {
@@ -38,4 +39,19 @@ hone_status hone_model_tune_kernels(const hone_model *model, const hone_session_
                           .tell = tell,
                           .tell_ctx = ctx};
     return hn_error_complete(error, hn_tune_kernels(model_of(model), &to, error));
+}
+
+hone_status hone_measure_peaks(int n_threads, hone_peaks *peaks, hone_error *error) {
+    enum { MEMORY_BYTES = 256 << 20, CACHE_BYTES = 256 << 10 };
+    hn_error_clear(error);
+    HN_REQUIRE(peaks, error);
+    hn_pool *pool = hn_pool_new(HN_MAX(n_threads, 0), NULL);
+    if (!pool)
+        return hn_error_complete(error, HONE_E_NOMEM);
+    size_t n = (size_t)hn_pool_threads(pool);
+    *peaks = (hone_peaks){.flops = hn_peak_flops(pool),
+                          .read_bytes = hn_peak_read_bytes(pool, MEMORY_BYTES, 5),
+                          .cache_bytes = hn_peak_read_bytes(pool, n * CACHE_BYTES, 500)};
+    hn_pool_free(pool);
+    return HONE_OK;
 }

@@ -59,8 +59,13 @@ void hone_plan_get_value(const hone_plan *plan, uint32_t i, hone_plan_value *val
     *value = i < r->info.n_values ? r->values[i] : (hone_plan_value){.name = ""};
 }
 
+void hone_plan_get_any_value(const hone_plan *plan, uint32_t i, hone_plan_value *value) {
+    const hn_plan_report *r = plan_report_of(plan);
+    *value = i < r->info.n_all_values ? r->all_values[i] : (hone_plan_value){.name = ""};
+}
+
 void hone_plan_get_step(const hone_plan *plan, uint32_t i, hone_plan_step *step) {
-    static const hone_plan_step none = {.node = "", .op = "", .provider = ""};
+    static const hone_plan_step none = {.node = "", .op = "", .provider = "", .node_id = HONE_NONE};
     const hn_plan_report *r = plan_report_of(plan);
     *step = i < r->info.n_nodes ? r->steps[i] : none;
 }

@@ -1,6 +1,7 @@
 /* hone.h: sessions. */
 #include "api/session_options.h"
 #include "cpu/kernels/kernel.h"
+#include "report/report.h"
 #include "run/session.h"
 
 static hn_session *session_of(const hone_session *s) {
@@ -401,30 +402,44 @@ static uint32_t show_origins(const hn_node *n, const char *names[MOST_SHOWN_ORIG
     return k;
 }
 
-static void notify_observer(void *ctx, const hn_step_event *sight) {
-    const hone_run_options *o = ctx;
-    const hn_node *n = hn_node_at(sight->g, sight->step->node);
+static void show_event(const hn_step_event *event, void (*observe)(void *, const hone_step *),
+                       void *ctx) {
+    const hn_node *n = hn_node_at(event->g, event->step->node);
     shown_values in, out;
     const char *origins[MOST_SHOWN_ORIGINS];
-    show_values(&in, sight->inputs, n->n_inputs);
-    show_values(&out, sight->outputs, n->n_outputs);
-    o->observe(o->observe_ctx, &(hone_step){.graph = (const hone_graph *)(const void *)sight->g,
-                                            .node = sight->step->node,
-                                            .name = hn_s(n->name),
-                                            .domain = hn_s(n->domain),
-                                            .op = hn_s(n->op),
-                                            .provider = sight->step->provider->name,
-                                            .start_ns = sight->start_ns,
-                                            .end_ns = sight->end_ns,
-                                            .macs = sight->macs,
-                                            .inputs = in.at,
-                                            .outputs = out.at,
-                                            .n_inputs = in.n,
-                                            .n_outputs = out.n,
-                                            .origins = origins,
-                                            .n_origins = show_origins(n, origins)});
+    show_values(&in, event->inputs, n->n_inputs);
+    show_values(&out, event->outputs, event->outputs ? n->n_outputs : 0);
+    observe(ctx, &(hone_step){.graph = (const hone_graph *)(const void *)event->g,
+                              .node = event->step->node,
+                              .name = hn_s(n->name),
+                              .domain = hn_s(n->domain),
+                              .op = hn_s(n->op),
+                              .provider = event->step->provider->name,
+                              .start_ns = event->start_ns,
+                              .end_ns = event->end_ns,
+                              .macs = event->macs,
+                              .inputs = in.at,
+                              .outputs = out.at,
+                              .n_inputs = in.n,
+                              .n_outputs = out.n,
+                              .origins = origins,
+                              .n_origins = show_origins(n, origins),
+                              .kernel = event->kernel,
+                              .thread_ns = event->thread_ns,
+                              .n_threads = event->n_threads,
+                              .dynamic_bytes = event->dynamic_bytes});
     hide_values(&in);
     hide_values(&out);
+}
+
+static void notify_observer(void *ctx, const hn_step_event *event) {
+    const hone_run_options *o = ctx;
+    show_event(event, o->observe, o->observe_ctx);
+}
+
+static void notify_of_begin(void *ctx, const hn_step_event *event) {
+    const hone_run_options *o = ctx;
+    show_event(event, o->observe_begin, o->observe_ctx);
 }
 
 /* The deadline; 0: none, also when it exceeds the range of the clock. */
@@ -450,6 +465,7 @@ static hone_status run_call(api_call *c, const hone_run_options *o, uint32_t n_i
                               .deadline_ns = deadline_after(o->timeout_seconds),
                               .should_stop = o->should_stop,
                               .should_stop_ctx = o->should_stop_ctx,
+                              .before_step = o->observe_begin ? notify_of_begin : NULL,
                               .after_step = o->observe ? notify_observer : NULL,
                               .ctx = (void *)(uintptr_t)o};
     HN_TRY(bind_call_inputs(c, n_inputs, input_names, inputs));
@@ -486,16 +502,40 @@ static hone_status read_block_bytes(const hn_plan *plan, void *ctx, hone_error *
     return HONE_OK;
 }
 
-hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs,
-                                    const char *const *input_names, const hone_value *const *inputs,
-                                    uint64_t *bytes, hone_error *error) {
+static hone_status read_whole_plan(const hn_plan *plan, void *ctx, hone_error *err) {
+    (void)err;
+    return hn_plan_report_of(plan, ctx);
+}
+
+/* Looks at the plan for inputs of these shapes. */
+static hone_status look_at_plan(hone_session *session, uint32_t n_inputs,
+                                const char *const *input_names, const hone_value *const *inputs,
+                                hn_plan_fn look, void *ctx, hone_error *error) {
     hn_error_clear(error);
     api_call c = {0};
     hone_status status = open_call_of(&c, session, error);
     if (status == HONE_OK)
         status = bind_call_inputs(&c, n_inputs, input_names, inputs);
     if (status == HONE_OK)
-        status = hn_session_with_plan(c.session, c.state, read_block_bytes, bytes, error);
+        status = hn_session_with_plan(c.session, c.state, look, ctx, error);
     hn_session_close(c.session, c.state);
     return hn_error_complete(error, status);
+}
+
+hone_status hone_session_peak_bytes(hone_session *session, uint32_t n_inputs,
+                                    const char *const *input_names, const hone_value *const *inputs,
+                                    uint64_t *bytes, hone_error *error) {
+    return look_at_plan(session, n_inputs, input_names, inputs, read_block_bytes, bytes, error);
+}
+
+hone_status hone_session_get_plan(hone_session *session, uint32_t n_inputs,
+                                  const char *const *input_names, const hone_value *const *inputs,
+                                  hone_plan **plan, hone_error *error) {
+    hn_plan_report *report = NULL;
+    hn_error_clear(error);
+    HN_REQUIRE(plan, error);
+    *plan = NULL;
+    HN_TRY(look_at_plan(session, n_inputs, input_names, inputs, read_whole_plan, &report, error));
+    *plan = (hone_plan *)(void *)report;
+    return HONE_OK;
 }

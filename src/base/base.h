@@ -497,9 +497,13 @@ typedef struct hn_pool_run {
     bool flush_denormals;          /* in the workers; the caller sets the mode of its own thread */
     bool (*is_stopped)(void *ctx); /* called from all threads; NULL: never stopped */
     void *ctx;
+    /* By lane: time spent in parallel loops, added to; that of the caller, lane 0, is the time it
+     * waited for the others. NULL: nobody asks. */
+    uint64_t *thread_ns;
 } hn_pool_run;
 /* A second handle on the workers of `pool`, which must outlive it. NULL: out of memory. */
 hn_pool *hn_pool_share(const hn_pool *pool, const hn_pool_run *run);
+void hn_pool_time_threads(hn_pool *shared, uint64_t *thread_ns); /* between loops; may be NULL */
 /* Polled between the tiles of every parallel loop, and by loops that may run long within a tile.
  * What a stopped loop did not write is undefined: nobody may use it as an index or address. */
 bool hn_pool_is_stopped(const hn_pool *pool);
@@ -635,8 +639,8 @@ typedef struct hn_json_value {
     hn_json_kind kind;
     bool boolean;
     double number;
-    const char *text; /* of a string, NUL-terminated */
-    const char *key;  /* of a member of an object */
+    const char *text;                         /* of a string, NUL-terminated */
+    const char *key;                          /* of a member of an object */
     const struct hn_json_value *first, *next; /* items or members in order */
 } hn_json_value;
 /* Parses a whole text; the message of an error says the line. Nesting is limited. */

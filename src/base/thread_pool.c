@@ -66,6 +66,7 @@ typedef struct pool_job {
     pool_call call;
     bool flush_denormals;
     const hn_pool_run *stop; /* who knows whether tiles are left out; NULL: none is */
+    uint64_t *thread_ns;     /* of hn_pool_run */
 } pool_job;
 
 /* One thread of a loop, and the tiles [next, end) of its partition that are not claimed yet. */
@@ -295,7 +296,12 @@ static void *worker_main(void *arg) {
                 const hn_pool_run *stop = threads->job.stop;
                 hn_watch before =
                     hn_watch_begin(stop ? stop->is_stopped : NULL, stop ? stop->ctx : NULL);
+                uint64_t *spent_ns = threads->job.thread_ns;
+                uint64_t start_ns = spent_ns ? hn_now_ns() : 0;
                 claim_tiles(threads, lane->number);
+                if (spent_ns) {
+                    spent_ns[lane->number] += hn_now_ns() - start_ns;
+                }
                 hn_watch_end(before);
             }
             leave_gate(threads);
@@ -379,7 +385,8 @@ static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grai
                     .n_col_tiles = tile_count(cols, col_grain),
                     .call = call,
                     .flush_denormals = pool && pool->run.flush_denormals,
-                    .stop = pool && !call.must_run_all ? &pool->run : NULL};
+                    .stop = pool && !call.must_run_all ? &pool->run : NULL,
+                    .thread_ns = pool ? pool->run.thread_ns : NULL};
     job.n_tiles = (uint64_t)tile_count(rows, row_grain) * (uint64_t)job.n_col_tiles;
     pool_threads *threads = pool ? pool->threads : NULL;
     bool can_share = threads && threads->n_workers > 0 && job.n_tiles > 1;
@@ -393,7 +400,11 @@ static void run_loop(hn_pool *pool, int64_t rows, int64_t cols, int64_t row_grai
         threads->spin_ns ? current_cpu() : -1; /* else there is no free processor */
     open_gate(threads);
     claim_tiles(threads, 0);
+    uint64_t wait_ns = job.thread_ns ? hn_now_ns() : 0;
     close_gate(threads);
+    if (job.thread_ns) {
+        job.thread_ns[0] += hn_now_ns() - wait_ns;
+    }
     atomic_flag_clear_explicit(&threads->busy, memory_order_release);
 }
 
@@ -418,6 +429,10 @@ void hn_pool_for_all(hn_pool *pool, int64_t n, int64_t grain, hn_range_fn fn, vo
 
 void hn_pool_for_lanes(hn_pool *pool, int64_t n, int64_t grain, hn_lane_fn fn, void *ctx) {
     run_loop(pool, n, 1, grain, 1, (pool_call){.lane_fn = fn, .ctx = ctx});
+}
+
+void hn_pool_time_threads(hn_pool *shared, uint64_t *thread_ns) {
+    shared->run.thread_ns = thread_ns;
 }
 
 bool hn_pool_is_stopped(const hn_pool *pool) {

@@ -30,19 +30,35 @@ static const hn_lowering *const own_lowerings[] = {
 #undef HN_OP
 #undef hn_lower_none
 
-/* NULL: it is no row of the table. */
-static const hn_lowering *const *lowering_at(const hn_op *op, const hn_op *rows, size_t n,
-                                             const hn_lowering *const *lowerings) {
-    uintptr_t at = (uintptr_t)op - (uintptr_t)rows;
-    return at < n * sizeof *rows ? &lowerings[at / sizeof *rows] : NULL;
+#define HN_OP(domain, op, versions, inputs, outputs, types, attrs, infer, macs, impl, lower) #lower,
+static const char *const portable_names[] = {
+#include "ops/ops.def"
+};
+static const char *const own_names[] = {
+#include "cpu/ops_cpu.def"
+};
+#undef HN_OP
+
+/* False: it is no row of the table. */
+static bool find_op_row(const hn_op *op, const hn_op *rows, size_t n, size_t *at) {
+    uintptr_t bytes = (uintptr_t)op - (uintptr_t)rows;
+    *at = bytes / sizeof *rows;
+    return bytes < n * sizeof *rows;
 }
 
 static const hn_lowering *cpu_lowering(const hn_op *op) {
-    const hn_lowering *const *found =
-        lowering_at(op, hn_op_row(NULL, 0), HN_COUNT(portable_lowerings), portable_lowerings);
-    if (!found)
-        found = lowering_at(op, hn_cpu_ops.rows, HN_COUNT(own_lowerings), own_lowerings);
-    return found ? *found : NULL;
+    size_t at;
+    if (find_op_row(op, hn_op_row(NULL, 0), HN_COUNT(portable_lowerings), &at))
+        return portable_lowerings[at];
+    return find_op_row(op, hn_cpu_ops.rows, HN_COUNT(own_lowerings), &at) ? own_lowerings[at]
+                                                                          : NULL;
+}
+
+static const char *cpu_lowering_name(const hn_op *op) {
+    size_t at;
+    if (find_op_row(op, hn_op_row(NULL, 0), HN_COUNT(portable_names), &at))
+        return portable_names[at];
+    return find_op_row(op, hn_cpu_ops.rows, HN_COUNT(own_names), &at) ? own_names[at] : NULL;
 }
 
 const hn_provider hn_cpu_provider = {
@@ -53,4 +69,5 @@ const hn_provider hn_cpu_provider = {
     .computes_in_float = true,
     .claims = cpu_claims,
     .lowering = cpu_lowering,
+    .lowering_name = cpu_lowering_name,
 };

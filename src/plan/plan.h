@@ -26,6 +26,7 @@ typedef struct hn_lowered {
     hone_status (*run)(const void *record, const hn_step_io *io); /* NULL: it was not lowered */
     const void *record;
     size_t scratch_bytes;
+    const char *kernel; /* for profiles, where a lowering has several; NULL: its own name */
 } hn_lowered;
 
 /* How a provider computes an operator. One row per implementation, beside its functions. */
@@ -90,6 +91,7 @@ struct hn_provider {
     bool computes_in_float; /* half precision is slower: it is widened before `rewrite` */
     bool (*claims)(const hn_graph *g, const hn_step *step); /* node, op and version are known */
     const hn_lowering *(*lowering)(const hn_op *op);        /* NULL: it evaluates the operator */
+    const char *(*lowering_name)(const hn_op *op);          /* NULL for the same; for profiles */
 };
 /* Ends with NULL; the first one is asked where a session names none. Defined by run/, which sees
  * the folders of all providers. */

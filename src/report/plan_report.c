@@ -80,20 +80,51 @@ static hone_status keep_plan_text(hn_arena *a, const char *text, const char **ke
     return *kept ? HONE_OK : HONE_E_NOMEM;
 }
 
+static int earlier_value_first(const void *a, const void *b) {
+    const hone_plan_value *x = a, *y = b;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
 static hone_status list_values(hn_plan_report *r, const hn_plan *plan, uint32_t step) {
     const hn_graph *g = plan->program->model->graph;
     r->values = HN_NEW_N(r->arena, hone_plan_value, (size_t)plan->n_ranges + 1);
-    HN_TRY_PTR(r->values);
+    r->all_values = HN_NEW_N(r->arena, hone_plan_value, (size_t)plan->n_ranges + 1);
+    if (!r->values || !r->all_values)
+        return HONE_E_NOMEM;
     for (uint32_t i = 0; i < plan->n_ranges; i++) {
         const hn_live_range *range = &plan->ranges[i];
-        if (range->first > step || step > range->last)
-            continue;
-        hone_plan_value *v = &r->values[r->info.n_values++];
-        *v = (hone_plan_value){.bytes = range->bytes, .offset = range->offset};
+        hone_plan_value *v = &r->all_values[r->info.n_all_values++];
+        *v = (hone_plan_value){.bytes = range->bytes,
+                               .offset = range->offset,
+                               .first = range->first,
+                               .last = range->last};
         HN_TRY(keep_plan_text(r->arena, hn_s(hn_value_at(g, range->value)->name), &v->name));
+        if (range->first <= step && step <= range->last)
+            r->values[r->info.n_values++] = *v;
     }
     if (r->info.n_values)
         qsort(r->values, r->info.n_values, sizeof *r->values, larger_value_first);
+    if (r->info.n_all_values)
+        qsort(r->all_values, r->info.n_all_values, sizeof *r->values, earlier_value_first);
+    return HONE_OK;
+}
+
+/* What begins adds its bytes, what has ended takes them off: linear in steps and values. */
+static hone_status count_live_bytes(hn_plan_report *r, const hn_plan *plan) {
+    uint32_t n = r->info.n_nodes;
+    uint64_t *ends = HN_NEW_N(r->arena, uint64_t, (size_t)n + 1), live = 0;
+    HN_TRY_PTR(ends);
+    for (uint32_t i = 0; i < plan->n_ranges; i++) {
+        r->steps[plan->ranges[i].first].live_bytes += plan->ranges[i].bytes;
+        ends[plan->ranges[i].last] += plan->ranges[i].bytes;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        live += r->steps[i].live_bytes;
+        r->steps[i].live_bytes = live;
+        live -= ends[i];
+    }
     return HONE_OK;
 }
 
@@ -107,6 +138,7 @@ static hone_status describe_step(hn_plan_report *r, const hn_plan *plan, uint32_
     hone_plan_step *told = &r->steps[i];
     char text[200];
     told->provider = step->provider->name;
+    told->node_id = step->node;
     told->kind = kinds[plan->modes[i]];
     hn_node_label(g, step->node, text, sizeof text);
     HN_TRY(keep_plan_text(r->arena, text, &told->node));
@@ -150,6 +182,7 @@ static hone_status describe_plan(hn_plan_report *r, const hn_plan *plan) {
         hn_node_text(g, list->steps[step].node, who, sizeof who);
     HN_TRY(keep_plan_text(r->arena, who, &info->peak_node));
     HN_TRY(list_steps(r, plan));
+    HN_TRY(count_live_bytes(r, plan));
     return list_values(r, plan, step);
 }
 
@@ -177,6 +210,18 @@ hone_status hn_plan_report_make(const hn_model *m, hn_plan_report **out, hone_er
     if (status == HONE_OK)
         *out = r;
     else
+        hn_arena_free(arena);
+    return status;
+}
+
+hone_status hn_plan_report_of(const hn_plan *plan, hn_plan_report **out) {
+    hn_arena *arena = hn_arena_new(hn_arena_allocator(plan->program->model->arena));
+    hn_plan_report *r = arena ? HN_NEW(arena, hn_plan_report) : NULL;
+    if (r)
+        r->arena = arena;
+    hone_status status = r ? describe_plan(r, plan) : HONE_E_NOMEM;
+    *out = status == HONE_OK ? r : NULL;
+    if (status != HONE_OK)
         hn_arena_free(arena);
     return status;
 }

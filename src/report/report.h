@@ -21,10 +21,11 @@ bool hn_node_output_bytes(const hn_graph *g, hn_id node, uint64_t *bytes);
 typedef struct hn_plan_report {
     hn_arena *arena;
     hone_plan_info info;
-    hone_plan_value *values;
+    hone_plan_value *values, *all_values; /* at the peak; in the order of the steps */
     hone_plan_step *steps;
 } hn_plan_report;
 hone_status hn_plan_report_make(const hn_model *m, hn_plan_report **out, hone_error *err);
+hone_status hn_plan_report_of(const struct hn_plan *plan, hn_plan_report **out);
 void hn_plan_report_free(hn_plan_report *r); /* NULL is fine */
 void hn_plan_report_json(const hn_plan_report *r, hn_json *j);
 

@@ -36,7 +36,7 @@ static void drop_dead(hn_state *s, const hn_plan *plan, const hn_step *step, uin
 static bool has_nothing_to_do(const hn_state *s, uint32_t i) {
     if (!s->needed_steps[i])
         return true;
-    if (s->plan->modes[i] != HN_STEP_VIEW || (s->control && s->control->after_step))
+    if (s->plan->modes[i] != HN_STEP_VIEW || hn_run_is_watched(s->control))
         return false;
     const hn_node *n = hn_node_at(hn_state_graph(s), s->plan->list->steps[i].node);
     return s->plan->places[n->outputs[0]].offset != HN_NO_OFFSET;
@@ -50,7 +50,7 @@ hone_status hn_run_main_step(hn_state *s, hn_lane *lane, uint32_t i, hone_error 
 
 /* Whoever watches sees steps one after the other. */
 static bool runs_groups(const hn_state *s) {
-    return s->n_lanes > 1 && !(s->control && s->control->after_step);
+    return s->n_lanes > 1 && !hn_run_is_watched(s->control);
 }
 
 static hone_status run_main_alone(hn_state *s, uint32_t i, hone_error *err) {

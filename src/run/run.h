@@ -5,12 +5,16 @@
 
 #include "plan/plan.h"
 
-/* A step that has just run; its values are valid while it is shown. */
+/* A step that begins, or has just run; its values are valid while it is shown. */
 typedef struct hn_step_event {
     const hn_graph *g;
     const hn_step *step;
     uint64_t start_ns, end_ns, macs;
     hn_object *const *inputs, *const *outputs; /* as many as the node has; NULL where left out */
+    const char *kernel;                        /* what ran it, in a word */
+    uint64_t dynamic_bytes;                    /* in use outside planned memory */
+    const uint64_t *thread_ns;                 /* that each thread worked for it */
+    uint32_t n_threads;
 } hn_step_event;
 
 /* What a caller may watch and stop. */
@@ -19,10 +23,16 @@ typedef struct hn_run_control {
     uint64_t deadline_ns;           /* hn_now_ns() after which the run stops; 0: none */
     bool (*should_stop)(void *ctx); /* asked now and then by the thread of the run; may be NULL */
     void *should_stop_ctx;
-    uint64_t seed;                                             /* of random numbers */
-    void (*after_step)(void *ctx, const hn_step_event *sight); /* may be NULL */
+    uint64_t seed; /* of random numbers */
+    /* Either may be NULL. The step that begins has no times and no outputs. */
+    void (*before_step)(void *ctx, const hn_step_event *event);
+    void (*after_step)(void *ctx, const hn_step_event *event);
     void *ctx;
 } hn_run_control;
+
+static inline bool hn_run_is_watched(const hn_run_control *c) {
+    return c && (c->after_step || c->before_step);
+}
 
 /* What goes in and out of one run of the main graph, by the place of its inputs and outputs.
  * Belongs to a state; cleared by hn_state_clear_call. */

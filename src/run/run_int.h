@@ -16,6 +16,8 @@ typedef struct hn_lane {
 
 typedef struct hn_body hn_body; /* bodies.c */
 
+enum { HN_TIMED_THREADS = 64 }; /* pools with more are watched without times of threads */
+
 struct hn_state {
     const hn_program *program;
     const hn_plan *plan;
@@ -45,6 +47,7 @@ struct hn_state {
     void **memos;          /* by node: memo.c */
     hn_body *bodies;       /* by block */
     uint64_t planned_for;  /* serial of the plan whose places `planned` shows; 0: none */
+    uint64_t thread_ns[HN_TIMED_THREADS]; /* of the pool, in a run that is watched */
 };
 
 static inline const hn_graph *hn_state_graph(const hn_state *s) {
@@ -59,6 +62,7 @@ typedef struct hn_step_frame {
     const hn_step *step;
     const hn_node *node;
     hn_step_mode mode;
+    const hn_lowered *lowered; /* by which it runs; NULL: it is evaluated, or a view */
     hn_object **args, **rets;
     hone_error *err;
 } hn_step_frame;
@@ -74,6 +78,15 @@ typedef struct hn_eval_frame {
 hone_status hn_run_step(hn_state *s, hn_lane *lane, const hn_plan *plan, const hn_step *step,
                         uint32_t i, hone_error *err);
 void hn_run_open_eval(const hn_step_frame *f, hn_eval_frame *e);
+
+/* watched_step.c: a step of a run that somebody watches. */
+typedef struct hn_step_clock {
+    uint64_t start_ns;
+    uint64_t thread_ns[HN_TIMED_THREADS]; /* of the state, when the step begins */
+} hn_step_clock;
+void hn_run_watch_threads(hn_state *s); /* at the begin of the run */
+void hn_run_begin_watch(const hn_step_frame *f, hn_step_clock *clock);
+void hn_run_end_watch(const hn_step_frame *f, const hn_step_clock *clock);
 
 /* memo.c: what is known of a step whose shapes data decide. */
 typedef struct hn_memo {

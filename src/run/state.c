@@ -274,6 +274,7 @@ hone_status hn_state_run(hn_state *s, const hn_plan *plan, const hn_run_control 
     s->budget.is_over = false;
     s->n_body_runs = 0;
     find_needed(s);
+    hn_run_watch_threads(s);
     limit_outputs(&s->call, hn_run_limit(s));
     hone_status status = take_plan(s, plan, err);
     if (status == HONE_OK) {

@@ -234,7 +234,8 @@ static hone_status run_dynamic(hn_step_frame *f) {
         HN_TRY(hn_memo_make(f, &e, &known));
     if (known)
         HN_TRY(make_outputs(f, known->out));
-    HN_TRY(known && known->lowered.run ? call_lowered(f, &known->lowered) : evaluate(f, &e));
+    f->lowered = known && known->lowered.run ? &known->lowered : NULL;
+    HN_TRY(f->lowered ? call_lowered(f, f->lowered) : evaluate(f, &e));
     return settle_results(f);
 }
 
@@ -263,25 +264,21 @@ static hone_status compute(hn_step_frame *f, const hn_lowered *lowered) {
     gather_args(f);
     if (f->mode == HN_STEP_DYNAMIC)
         return run_dynamic(f);
+    f->lowered = f->mode == HN_STEP_PLANNED && lowered->run ? lowered : NULL;
     if (f->mode == HN_STEP_PLANNED)
-        return lowered->run ? run_lowered(f, lowered) : evaluate_planned(f);
+        return f->lowered ? run_lowered(f, lowered) : evaluate_planned(f);
     show_view(f);
     return HONE_OK;
 }
 
-static void observe(hn_step_frame *f, uint64_t start_ns) {
-    const hn_run_control *c = f->state->control;
-    uint64_t end_ns = hn_now_ns();
-    hn_eval_frame e;
-    hn_run_open_eval(f, &e);
-    c->after_step(c->ctx,
-                  &(hn_step_event){.g = hn_state_graph(f->state),
-                                   .step = f->step,
-                                   .start_ns = start_ns,
-                                   .end_ns = end_ns,
-                                   .macs = f->mode == HN_STEP_VIEW ? 0 : hn_eval_macs(&e.eval),
-                                   .inputs = f->args,
-                                   .outputs = f->rets});
+static hone_status compute_watched(hn_step_frame *f, const hn_lowered *lowered) {
+    hn_step_clock clock;
+    gather_args(f);
+    hn_run_begin_watch(f, &clock);
+    hone_status status = compute(f, lowered);
+    if (status == HONE_OK)
+        hn_run_end_watch(f, &clock);
+    return status;
 }
 
 /* What a step that failed has made of a planned value must not stay in its place. */
@@ -319,17 +316,15 @@ hone_status hn_run_step(hn_state *s, hn_lane *lane, const hn_plan *plan, const h
                        .node = hn_node_at(hn_state_graph(s), step->node),
                        .mode = plan ? (hn_step_mode)plan->modes[i] : HN_STEP_DYNAMIC,
                        .err = err};
-    bool is_observed = s->control && s->control->after_step;
     if (is_state_stopped(s, i % STEPS_PER_QUESTION == 0))
         return HONE_E_CANCELLED;
-    uint64_t start_ns = is_observed ? hn_now_ns() : 0;
     hn_arena *scratch = lane->host.scratch;
     hn_arena_mark mark = hn_arena_save(scratch);
     HN_TRY(take_operands(&f, args, rets));
-    hone_status status = compute(&f, plan ? &plan->lowered[i] : NULL);
+    const hn_lowered *lowered = plan ? &plan->lowered[i] : NULL;
+    hone_status status =
+        hn_run_is_watched(s->control) ? compute_watched(&f, lowered) : compute(&f, lowered);
     keep_results(&f, status != HONE_OK);
-    if (status == HONE_OK && is_observed)
-        observe(&f, start_ns);
     lane->scratch_need = HN_MAX(lane->scratch_need, hn_arena_bytes(scratch));
     hn_arena_restore(scratch, mark);
     return status == HONE_OK && hn_flag_is_set(&s->was_stopped) ? HONE_E_CANCELLED : status;

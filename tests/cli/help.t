@@ -13,6 +13,7 @@ Commands:
   quantize  make integers of weights and activations, and report what was done
   run       run a model
   bench     measure models: latency, throughput, memory, accuracy
+  profile   show where time and memory go, and what could be done
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
   view      show a graph, what it costs, and what an optimizer made of it
@@ -93,6 +94,7 @@ Commands:
   quantize  make integers of weights and activations, and report what was done
   run       run a model
   bench     measure models: latency, throughput, memory, accuracy
+  profile   show where time and memory go, and what could be done
   tune      measure the fastest kernels on this machine
   diff      compare the outputs of two models, or of a model with saved outputs
   view      show a graph, what it costs, and what an optimizer made of it

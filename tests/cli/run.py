@@ -6,8 +6,8 @@ empty line, are its exact output (standard output and error together); a last li
 other than 0. In expected lines `*` alone stands for the rest of the line. Other lines are remarks.
 Each file runs in its own empty folder, with `hone` on the PATH, DATA naming examples/digits, CUSTOM_OP
 examples/custom_op, MY_OPS the library that is built there, CUSTOM_RULE and MY_RULES those of
-examples/custom_rule, ON_TERMINAL a program that runs a command on a terminal, and INTERRUPTED one that
-presses Ctrl-C.
+examples/custom_rule, ON_TERMINAL a program that runs a command on a terminal, INTERRUPTED one that
+presses Ctrl-C, and CHECK_TRACE one that checks a trace or lists the findings of a profile.
 
 usage: run.py [--update] [FILE.t...]     HONE_BIN names the command under test
 """
@@ -47,6 +47,7 @@ def blocks(text):
 
 
 def run_command(command, folder, environment):
+    environment = {**environment, "XDG_CACHE_HOME": f"{folder}/cache"}
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=3600, check=False)
     # An empty line would end the expectation: printed output shows it as "~".
@@ -92,6 +93,7 @@ def main():
     environment = {**os.environ, "PATH": f"{hone.parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "NO_COLOR": "1",
                    "COLUMNS": "100", "DATA": str(ROOT / "examples/digits"), "MODELS": str(HERE / "models"),
                    "ON_TERMINAL": f"{sys.executable} {HERE / 'on_terminal.py'}",
+                   "CHECK_TRACE": f"{sys.executable} {HERE / 'check_trace.py'}",
                    "INTERRUPTED": f"{sys.executable} {HERE / 'interrupted.py'}",
                    "CUSTOM_OP": str(ROOT / "examples/custom_op"),
                    "MY_OPS": str(hone.parent / "examples/custom_op/my_ops.so"),

@@ -80,7 +80,9 @@ def test_profiles_name_the_nodes_of_the_model(network, images, tmp_path, cache):
     with hone.InferenceSession(network, options) as session:
         session.run(None, {"input": images})
     (path,) = tmp_path.glob("profile*")
-    nodes = [event["args"]["nodes"] for event in json.loads(path.read_text()) if event["cat"] == "Node"]
+    steps = [event["args"] for event in json.loads(path.read_text()) if event["cat"] == "Node"]
+    nodes = [step["nodes"] for step in steps]
+    assert all(step["kernel"] for step in steps) and any(int(step["macs"]) for step in steps)
     assert ["conv1", "norm1", "relu1"] in nodes and ["product", "add"] in nodes, nodes
 
 

@@ -3,6 +3,7 @@
 #include "cpu/lower/conv_nhwc_eval.h"
 
 #include "cpu/kernels/conv_nhwc/conv_transpose_nhwc.h"
+#include "cpu/kernels/kernel_select.h"
 #include "ops/eval/ms/ms_eval.h"
 #include "cpu/pack/node_state.h"
 #include "cpu/ops_cpu.h"
@@ -57,6 +58,14 @@ static hone_status run_conv_nhwc(const void *record, const hn_step_io *io) {
     return HONE_OK;
 }
 
+static const char *family_of_method(hn_conv_nhwc_method method) {
+    static const hn_kernel_family families[] = {[HN_CONV_NHWC_PRODUCT] = HN_FAMILY_conv_nhwc,
+                                                [HN_CONV_NHWC_WINOGRAD] = HN_FAMILY_winograd,
+                                                [HN_CONV_NHWC_DEPTHWISE] = HN_FAMILY_depthwise_nhwc,
+                                                [HN_CONV_NHWC_BF16] = HN_FAMILY_gemm_bf16};
+    return hn_kernel_family_name(families[method]);
+}
+
 hone_status hn_conv_nhwc_lower(hn_eval *c, hn_conv_nhwc_fill_fn fill, hn_lowered *out) {
     const hn_array *w = hn_arg(c, 1), *y = hn_ret(c, 0);
     if (!w || !y || w->n_elems == 0 || y->n_elems == 0)
@@ -69,8 +78,10 @@ hone_status hn_conv_nhwc_lower(hn_eval *c, hn_conv_nhwc_fill_fn fill, hn_lowered
     call->has_bias = hn_arg(c, 2) != NULL;
     call->has_residual = hn_arg(c, 3) != NULL;
     int64_t n_scratch = hn_conv_nhwc_scratch_elems(&call->job, hn_lower_threads(c));
-    *out = (hn_lowered){
-        .run = run_conv_nhwc, .record = call, .scratch_bytes = (size_t)n_scratch * sizeof(float)};
+    *out = (hn_lowered){.run = run_conv_nhwc,
+                        .record = call,
+                        .scratch_bytes = (size_t)n_scratch * sizeof(float),
+                        .kernel = family_of_method(call->job.method)};
     return HONE_OK;
 }
 
