@@ -14,6 +14,7 @@ void hone_quantize_options_init(hone_quantize_options *options) {
                                        .per_channel = true,
                                        .matmul_const_b_only = true,
                                        .quantize_bias = true,
+                                       .weight_adjust_for_int32_bias = true,
                                        .calibration = HONE_CALIBRATION_AUTO,
                                        .percentile = 99.999,
                                        .moving_average_constant = 0.01,
@@ -57,6 +58,11 @@ static hone_status check_quantize_options(const hone_quantize_options *o, hone_e
     HN_TRY(hn_api_require(!o->n_op_types || o->op_types, "op_types", error));
     HN_TRY(hn_api_require(!o->n_excluded_op_types || o->excluded_op_types, "excluded_op_types",
                           error));
+    HN_TRY(hn_api_require(!o->n_float_output_op_types || o->float_output_op_types,
+                          "float_output_op_types", error));
+    HN_TRY(hn_api_require(!o->n_channel_axes || o->channel_axes, "channel_axes", error));
+    for (uint32_t i = 0; i < o->n_channel_axes; i++)
+        HN_TRY(hn_api_require(o->channel_axes[i].op_type, "channel_axes", error));
     HN_TRY(hn_api_require(!o->n_nodes || o->nodes, "nodes", error));
     HN_TRY(hn_api_require(!o->n_excluded_nodes || o->excluded_nodes, "excluded_nodes", error));
     HN_TRY(hn_api_require(!o->n_overrides || o->overrides, "overrides", error));

@@ -69,6 +69,16 @@ static bool quantized_operand(const hn_graph *g, hn_id value, qoperand *out) {
     return true;
 }
 
+/* A weight with one scale, or with one per output channel. */
+static bool quantized_weight(const hn_graph *g, hn_id node, qoperand *out) {
+    hn_id value = hn_quant_input(g, node, 1);
+    if (!quantized_operand(g, value, out))
+        return false;
+    const hn_tensor *q = hn_value_at(g, out->q)->init;
+    const hn_attr *axis = hn_node_attr(hn_node_at(g, hn_value_at(g, value)->producer), "axis");
+    return !q || !axis || axis->v.i == hn_quant_channel_axis(g, node, q);
+}
+
 /* The QuantizeLinear that alone reads the output; HN_NONE: it is read as floats. */
 static hn_id quantizer_of(const hn_graph *g, hn_id node) {
     const hn_node *n = hn_node_at(g, node);
@@ -119,7 +129,7 @@ static bool push_product(qoperator_job *job, const qoperator_row *row, hn_id qua
     hn_id *in = hn_node_at(job->g, job->node)->inputs;
     qoperand a, b, bias = {HN_NONE, HN_NONE, HN_NONE};
     hn_id third = hn_quant_input(job->g, job->node, 2);
-    if (!quantized_operand(job->g, in[0], &a) || !quantized_operand(job->g, in[1], &b) ||
+    if (!quantized_operand(job->g, in[0], &a) || !quantized_weight(job->g, job->node, &b) ||
         (third != HN_NONE && !quantized_operand(job->g, third, &bias)))
         return false;
     if (row->form == QFORM_MATMUL && quantizer == HN_NONE) /* MatMulIntegerToFloat */
@@ -159,7 +169,7 @@ static bool push_move(qoperator_job *job, hn_id quantizer) {
 
 /* ---- all --------------------------------------------------------------------------------------------- */
 
-static hone_status import_domain_of(hn_model *m, hn_str domain) {
+hone_status hn_quant_import_domain(hn_model *m, hn_str domain) {
     hn_opset import = {.domain = domain, .version = 1};
     if (!domain || domain->n == 0 || hn_opset_version(&m->opsets, domain) >= 0)
         return HONE_OK;
@@ -188,7 +198,7 @@ static hone_status write_qoperator(qoperator_job *job, const qoperator_row *row,
     hn_patch_replace(job->patch, replaced, hn_patch_output(job->patch, node, 0));
     if (hn_arena_has_failed(job->m->arena))
         return HONE_E_NOMEM;
-    HN_TRY(import_domain_of(job->m, domain));
+    HN_TRY(hn_quant_import_domain(job->m, domain));
     return hn_patch_apply(job->patch, job->g, err);
 }
 

@@ -28,6 +28,9 @@ const hn_quant_op *hn_quant_op_of(const hn_graph *g, hn_id node); /* NULL: none 
 bool hn_quant_is_data(const hn_quant_op *op, uint32_t slot);
 /* The axis of the output channels of a weight; -1: per tensor only. */
 int32_t hn_quant_channel_axis(const hn_graph *g, hn_id node, const hn_tensor *w);
+/* The same where the caller has not set another one. */
+int32_t hn_quant_axis_of(const hone_quantize_options *o, const hn_graph *g, hn_id node,
+                         const hn_tensor *w);
 /* Relu, or Clip with constant bounds: numbers are clamped to [low, high]. */
 bool hn_quant_clamp(const hn_graph *g, hn_id node, double *low, double *high);
 
@@ -39,6 +42,7 @@ typedef struct hn_quant_node {
     const char *reason; /* why a candidate is not */
     uint64_t float_bytes, quantized_bytes;
     double weight_sqnr, input_sqnr, output_sqnr;
+    const struct hn_static_weight *rounded; /* with feedback; NULL: not yet */
 } hn_quant_node;
 
 typedef struct hn_quant_value {
@@ -63,7 +67,10 @@ typedef struct hn_quant_plan {
     hn_quant_node *nodes;   /* by node */
     hn_quant_value *values; /* by value */
     uint32_t n_nodes, n_values;
-    const bool *is_sensitive; /* by node: stays float; NULL: not known yet */
+    struct hn_moments **moments; /* by node: of its inputs, for rounding; NULL: not asked for */
+    uint32_t n_rounded;          /* layers whose products rounding made nearer */
+    double rounding_gain;        /* sum of the logarithms of how many times */
+    const bool *is_sensitive;    /* by node: stays float; NULL: not known yet */
     hn_pool *pool;
 } hn_quant_plan;
 
@@ -122,6 +129,8 @@ hone_status hn_quant_equalize(hn_quant_plan *p, hone_error *err);
 /* Measures errors layer by layer: for the report, and with correct_bias for the biases. */
 hone_status hn_quant_measure(hn_quant_plan *p, hone_error *err);
 hone_status hn_quant_write_qdq(hn_quant_plan *p, hone_error *err);
+/* Does nothing for domains that the model knows, and for the standard (NULL). */
+hone_status hn_quant_import_domain(hn_model *m, hn_str domain);
 /* QDQ groups become operators on integers where there are such. */
 hone_status hn_quant_to_qoperators(hn_model *m, hone_error *err);
 

@@ -1,7 +1,7 @@
 /* Quantization from a model to a model: the graph is optimized, decided upon, calibrated, written.
  */
 #include "pass/pass.h"
-#include "quant/quant_int.h"
+#include "quant/input_moments.h"
 #include "quant/writers.h"
 
 #include <math.h>
@@ -19,6 +19,9 @@ static int64_t opset_knowing(hn_dtype t) {
 }
 
 static int64_t needed_opset(const hone_quantize_options *o) {
+    if (o->use_qdq_contrib_ops && o->mode == HONE_QUANTIZE_STATIC &&
+        o->format == HONE_QUANTIZE_QDQ && !o->block_size)
+        return opset_knowing(HN_I8);
     int64_t opset = opset_knowing((hn_dtype)o->weight_type);
     if (o->mode == HONE_QUANTIZE_STATIC)
         opset = HN_MAX(opset, opset_knowing((hn_dtype)o->activation_type));
@@ -118,6 +121,15 @@ static hone_status report_nodes(hn_quant_plan *p) {
     return HONE_OK;
 }
 
+static hone_status tell_of_feedback(hn_quant_report *report, uint32_t n_layers, double log_gain) {
+    bool ok = hn_quant_report_note(
+        report,
+        "rounded %u layers with error feedback: the squared error of their products on the samples "
+        "is %.3g times smaller",
+        n_layers, n_layers ? exp(log_gain / n_layers) : 1.0);
+    return ok ? HONE_OK : HONE_E_NOMEM;
+}
+
 /* The N layers with the smallest signal to noise. */
 static hone_status find_sensitive(hn_quant_plan *p) {
     bool *is_sensitive = HN_NEW_N(p->arena, bool, (size_t)p->n_nodes + 1);
@@ -157,7 +169,16 @@ static hone_status select_again(hn_quant_plan *p, hone_error *err) {
         p->nodes[id].output_sqnr = nodes[id].output_sqnr;
     }
     p->report->tensors.n = 0;
+    p->n_rounded = 0;
+    p->rounding_gain = 0;
     return hn_quant_settle(p, err);
+}
+
+static hone_status watch_inputs_of_layers(hn_quant_plan *p, hone_error *err) {
+    hn_quant_pass pass = hn_quant_pass_of(p, NULL, NULL);
+    if (!p->source)
+        return hn_fail(err, HONE_E_ARGUMENT, "rounding of weights (gptq) needs samples");
+    return hn_input_moments(&pass, p->arena, &p->moments, err);
 }
 
 static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
@@ -165,6 +186,8 @@ static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
     HN_TRY(hn_quant_select(p));
     if (o->equalize)
         HN_TRY(hn_quant_equalize(p, err));
+    if (o->gptq)
+        HN_TRY(watch_inputs_of_layers(p, err));
     HN_TRY(hn_quant_calibrate(p, err));
     if (o->explain || o->correct_bias || o->keep_sensitive)
         HN_TRY(hn_quant_measure(p, err));
@@ -172,6 +195,8 @@ static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
         HN_TRY(select_again(p, err));
     HN_TRY(hn_quant_write_qdq(p, err));
     HN_TRY(report_nodes(p));
+    if (o->gptq)
+        HN_TRY(tell_of_feedback(p->report, p->n_rounded, p->rounding_gain));
     return o->format == HONE_QUANTIZE_QOPERATOR ? hn_quant_to_qoperators(p->model, err) : HONE_OK;
 }
 
@@ -222,17 +247,6 @@ static hone_status keep_quant_note(void *ctx, const hn_quant_note *note) {
     return ok ? HONE_OK : HONE_E_NOMEM;
 }
 
-static hone_status tell_of_feedback(const weight_notes *notes) {
-    if (notes->n_feedback == 0)
-        return HONE_OK;
-    bool ok = hn_quant_report_note(
-        notes->report,
-        "rounded %u layers with error feedback: the squared error of their products on the samples "
-        "is %.3g times smaller",
-        notes->n_feedback, exp(notes->log_gain / notes->n_feedback));
-    return ok ? HONE_OK : HONE_E_NOMEM;
-}
-
 static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
                                     const hn_quant_source *source, hn_quant_report *report,
                                     hone_error *err) {
@@ -272,7 +286,9 @@ static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
     hone_status status =
         is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
     hn_pool_free(w.pool);
-    return status == HONE_OK ? tell_of_feedback(&notes) : status;
+    return status == HONE_OK && notes.n_feedback
+               ? tell_of_feedback(report, notes.n_feedback, notes.log_gain)
+               : status;
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */

@@ -305,10 +305,11 @@ static void mark_value(hn_quant_plan *p, hn_id value) {
     const hone_quantize_override *own = override_of(p, value);
     if (v->is_quantized || is_kept_float(p, value))
         return;
-    *v = (hn_quant_value){
-        .is_quantized = true,
-        .tied_to = value,
-        .type = {.dtype = (hn_dtype)o->activation_type, .is_symmetric = o->activation_symmetric}};
+    *v = (hn_quant_value){.is_quantized = true,
+                          .tied_to = value,
+                          .type = {.dtype = (hn_dtype)o->activation_type,
+                                   .is_symmetric = o->activation_symmetric,
+                                   .is_restricted = o->activation_restricted_asymmetric}};
     if (!own)
         return;
     if (own->type)
@@ -329,7 +330,9 @@ static void mark_outputs(hn_quant_plan *p, hn_id id) {
     const hn_node *n = hn_node_at(p->g, id);
     const hn_quant_op *op = p->nodes[id].op;
     hn_id clamp = hn_quant_following_clamp(p, id);
-    if (op->role == HN_ROLE_LOOKUP || (op->keeps_float_output && !is_wanted(p, n->outputs[0])))
+    if (op->role == HN_ROLE_LOOKUP || (op->keeps_float_output && !is_wanted(p, n->outputs[0])) ||
+        fits_any(hn_s(n->op), p->options->n_float_output_op_types,
+                 p->options->float_output_op_types))
         return;
     for (uint32_t i = 0; i < n->n_outputs; i++)
         if (n->outputs[i] != HN_NONE && is_float_value(p->g, n->outputs[i]))

@@ -1,6 +1,7 @@
 /* Which nodes are quantized, to what, and what is told of them: see writers.h, writer.h. */
 #include "quant/writer.h"
 #include "pass/pass.h"
+#include "quant/input_moments.h"
 
 #include <math.h>
 
@@ -73,7 +74,9 @@ static hn_quant_type type_of(const hn_writer *w, hn_dtype dtype) {
     if (dtype == type.dtype)
         return type;
     bool is_unsigned = dtype == HN_U8 || dtype == HN_U4 || dtype == HN_U2 || dtype == HN_U16;
-    return (hn_quant_type){dtype, !is_unsigned, type.is_reduced && hn_dtype_bits(dtype) == 8};
+    return (hn_quant_type){.dtype = dtype,
+                           .is_symmetric = !is_unsigned,
+                           .is_reduced = type.is_reduced && hn_dtype_bits(dtype) == 8};
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -213,6 +216,17 @@ static void unlist_weights(hn_graph *g) {
     b->inputs.n = n_kept;
 }
 
+static hone_status watch_samples(hn_writer *w) {
+    hn_quant_pass pass = {.model = w->m,
+                          .source = w->o->samples,
+                          .max_samples = w->o->max_samples,
+                          .pool = w->o->pool,
+                          .progress = w->o->progress,
+                          .progress_ctx = w->o->progress_ctx};
+    w->n_moments = w->g->nodes.n;
+    return hn_input_moments(&pass, w->scratch, &w->moments, w->err);
+}
+
 static hone_status write_quant_graph(hn_writer *w, uint32_t n_rows, const hn_write_row *rows) {
     static const hn_dtype halves[2] = {HN_F16, HN_BF16};
     HN_TRY(check_weight_types(w));
@@ -224,7 +238,7 @@ static hone_status write_quant_graph(hn_writer *w, uint32_t n_rows, const hn_wri
     unlist_weights(w->g);
     HN_TRY(hn_infer_model(w->m, &(hn_infer_options){0}, w->err));
     if (w->o->samples)
-        HN_TRY(hn_write_moments(w));
+        HN_TRY(watch_samples(w));
     HN_TRY(write_nodes(w, n_rows, rows));
     for (int i = 0; i < 2; i++)
         if (w->halves[i].n > 0)

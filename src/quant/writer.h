@@ -73,9 +73,6 @@ hone_status hn_write_model(hn_model *m, const hn_write_options *o, bool is_dynam
 hone_status hn_write_halves(hn_model *m, hn_dtype to, uint32_t n, const hn_id *nodes,
                             hone_error *err);
 
-/* Fills w->moments, by a pass over the samples. */
-hone_status hn_write_moments(hn_writer *w);
-
 hone_status hn_write_dynamic_lstm(hn_node_writer *n);
 
 /* Weight-only forms, which dynamic models have for small types. */
