@@ -17,6 +17,7 @@ typedef struct quantize_options {
     cli_list ops, excluded_ops, float_outputs, nodes, excluded_nodes, overrides, choices, axes;
     bool per_tensor, symmetric, range_symmetric, reduce_range, keep_first, keep_last, all_products;
     bool restricted, no_bias_adjust, dedicated_pairs, contrib_qdq, gptq, keep_outliers;
+    bool standard_ops;
     bool force, keep_activations, float_bias, qdq_weights, equalize, correct_bias, search;
     bool explain, json;
 } quantize_options;
@@ -30,6 +31,8 @@ static const cli_option quantize_option_table[] = {
                  "ranges of activations from --calib (default), from each run, or float"),
     QUANTIZE_ROW("format", 0, CLI_TEXT, format, "qdq|qoperator",
                  "QuantizeLinear/DequantizeLinear (default), or operators on integers"),
+    QUANTIZE_ROW("standard-ops", 0, CLI_FLAG, standard_ops, NULL,
+                 "qoperator: operators of ONNX only, none of com.microsoft"),
     QUANTIZE_ROW("calib", 'c', CLI_TEXT, data.source, "[NAME=]PATH",
                  "calibration samples: a folder of images or of test data sets, rows of .npy or "
                  ".npz, raw files with a manifest, lines of text (docs/data.md)"),
@@ -278,6 +281,7 @@ static void take_lists(const quantize_options *o, hone_quantize_options *q) {
     q->weight_adjust_for_int32_bias = !o->no_bias_adjust;
     q->add_qdq_pair_to_weight = o->qdq_weights;
     q->dedicated_qdq_pair = o->dedicated_pairs;
+    q->standard_ops = o->standard_ops;
     q->use_qdq_contrib_ops = o->contrib_qdq;
     q->range_symmetric = o->range_symmetric;
     q->calibration_cache = o->calib_cache;

@@ -85,6 +85,7 @@ typedef struct hone_quantize_options {
     size_t size;
     hone_quantize_mode mode;     /* default STATIC */
     hone_quantize_format format; /* default QDQ */
+    bool standard_ops; /* QOPERATOR in static mode: operators of ONNX only, none of com.microsoft */
     /* ONNX numbers of element types: uint8 2 (default of activations), int8 3 (default of weights),
      * uint16 4, int16 5, uint4 21, int4 22, uint2 25, int2 26, float8 17 to 20. */
     int32_t activation_type, weight_type;

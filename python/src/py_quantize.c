@@ -26,6 +26,7 @@ typedef struct option_row {
 static const option_row option_rows[] = {
     OPTION(mode, OPTION_INT),
     OPTION(format, OPTION_INT),
+    OPTION(standard_ops, OPTION_BOOL),
     OPTION(activation_type, OPTION_INT),
     OPTION(weight_type, OPTION_INT),
     OPTION(activation_symmetric, OPTION_BOOL),

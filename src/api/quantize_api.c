@@ -67,8 +67,12 @@ static hone_status check_quantize_options(const hone_quantize_options *o, hone_e
     HN_TRY(hn_api_require(!o->n_excluded_nodes || o->excluded_nodes, "excluded_nodes", error));
     HN_TRY(hn_api_require(!o->n_overrides || o->overrides, "overrides", error));
     HN_TRY(hn_api_require(!o->n_choices || o->choices, "choices", error));
-    for (uint32_t i = 0; i < o->n_choices; i++)
+    for (uint32_t i = 0; i < o->n_choices; i++) {
+        int32_t type = o->choices[i].type;
         HN_TRY(hn_api_require(o->choices[i].pattern, "choices", error));
+        if (type != HN_F32 && type != HN_F16 && type != HN_BF16)
+            HN_TRY(check_quant_type(type, "the weights of a choice", error));
+    }
     HN_TRY(hn_api_require(!o->samples || o->samples->read, "samples.read", error));
     for (uint32_t i = 0; i < o->n_overrides; i++)
         HN_TRY(check_override(&o->overrides[i], error));

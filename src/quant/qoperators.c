@@ -50,6 +50,7 @@ typedef struct qoperator_job {
     hn_arena *scratch;
     hn_patch *patch;
     hn_id node;
+    bool allows_ms;
     HN_VEC(hn_id) inputs; /* of the new node */
 } qoperator_job;
 
@@ -205,7 +206,9 @@ static hone_status write_qoperator(qoperator_job *job, const qoperator_row *row,
 static hone_status convert_to_qoperator(qoperator_job *job, const qoperator_row *row,
                                         hone_error *err) {
     hn_id quantizer = quantizer_of(job->g, job->node);
-    bool takes_float = row->form == QFORM_MATMUL || row->form == QFORM_GEMM, ok;
+    bool takes_float = job->allows_ms && (row->form == QFORM_MATMUL || row->form == QFORM_GEMM), ok;
+    if (*row->domain && !job->allows_ms)
+        return HONE_OK;
     if (quantizer == HN_NONE && !takes_float)
         return HONE_OK;
     if (quantizer != HN_NONE && hn_quant_input(job->g, quantizer, 2) == HN_NONE)
@@ -222,8 +225,8 @@ static hone_status convert_to_qoperator(qoperator_job *job, const qoperator_row 
     return ok ? write_qoperator(job, row, quantizer, err) : HONE_OK;
 }
 
-hone_status hn_quant_to_qoperators(hn_model *m, hone_error *err) {
-    qoperator_job job = {.m = m, .g = m->graph};
+hone_status hn_quant_to_qoperators(hn_model *m, bool allows_ms, hone_error *err) {
+    qoperator_job job = {.m = m, .g = m->graph, .allows_ms = allows_ms};
     HN_TRY(hn_infer_model(m, &(hn_infer_options){0}, err));
     job.scratch = hn_arena_new(hn_arena_allocator(m->arena));
     HN_TRY_PTR(job.scratch);

@@ -51,11 +51,21 @@ typedef struct hn_quant_value {
     bool has_params;   /* of the caller */
     hn_id tied_to;     /* parameters are those of that value; itself at the root */
     hn_observer *observer;
+    const struct hn_kept_channels
+        *kept; /* that integers do not show, of the last axis; NULL: none */
     hn_quant_type type;
     double low, high;
     const char *method;
     hn_quant_params params;
 } hn_quant_value;
+
+/* Channels of a value that are computed in float. */
+typedef struct hn_kept_channels {
+    hn_id value;
+    uint64_t n_channels;
+    int64_t n_kept;
+    const bool *is_kept;
+} hn_kept_channels;
 
 typedef struct hn_quant_plan {
     hn_model *model;
@@ -70,7 +80,8 @@ typedef struct hn_quant_plan {
     struct hn_moments **moments; /* by node: of its inputs, for rounding; NULL: not asked for */
     uint32_t n_rounded;          /* layers whose products rounding made nearer */
     double rounding_gain;        /* sum of the logarithms of how many times */
-    const bool *is_sensitive;    /* by node: stays float; NULL: not known yet */
+    const char **float_reasons;  /* by node: why it stays float; NULL: nothing is known yet */
+    HN_VEC(hn_kept_channels) kept_channels;
     hn_pool *pool;
 } hn_quant_plan;
 
@@ -126,12 +137,17 @@ hone_status hn_quant_write_cache(const hn_quant_plan *p, const char *path, hone_
 /* ---- rescue, errors, writing --------------------------------------------------------------------- */
 
 hone_status hn_quant_equalize(hn_quant_plan *p, hone_error *err);
+/* Products of outlier channels become nodes of their own; selects again. */
+hone_status hn_quant_keep_outliers(hn_quant_plan *p, hone_error *err);
+/* The node of the main graph behind a node; HN_NONE: it is the last one. */
+hn_id hn_quant_next_node(const hn_graph *g, hn_id node);
 /* Measures errors layer by layer: for the report, and with correct_bias for the biases. */
 hone_status hn_quant_measure(hn_quant_plan *p, hone_error *err);
 hone_status hn_quant_write_qdq(hn_quant_plan *p, hone_error *err);
 /* Does nothing for domains that the model knows, and for the standard (NULL). */
 hone_status hn_quant_import_domain(hn_model *m, hn_str domain);
-/* QDQ groups become operators on integers where there are such. */
-hone_status hn_quant_to_qoperators(hn_model *m, hone_error *err);
+/* QDQ groups become operators on integers where there are such, of com.microsoft only if
+ * allows_ms. */
+hone_status hn_quant_to_qoperators(hn_model *m, bool allows_ms, hone_error *err);
 
 #endif /* HN_QUANT_INT_H */

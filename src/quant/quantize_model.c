@@ -2,7 +2,7 @@
  */
 #include "pass/pass.h"
 #include "quant/input_moments.h"
-#include "quant/writers.h"
+#include "quant/writer.h"
 
 #include <math.h>
 
@@ -28,6 +28,9 @@ static int64_t needed_opset(const hone_quantize_options *o) {
     for (uint32_t i = 0; i < o->n_overrides; i++)
         if (o->overrides[i].type && o->overrides[i].type != HN_F32)
             opset = HN_MAX(opset, opset_knowing((hn_dtype)o->overrides[i].type));
+    for (uint32_t i = 0; i < o->n_choices; i++)
+        if (hn_quant_supports((hn_dtype)o->choices[i].type))
+            opset = HN_MAX(opset, opset_knowing((hn_dtype)o->choices[i].type));
     return o->block_size ? HN_MAX(opset, 21) : opset;
 }
 
@@ -132,18 +135,19 @@ static hone_status tell_of_feedback(hn_quant_report *report, uint32_t n_layers, 
 
 /* The N layers with the smallest signal to noise. */
 static hone_status find_sensitive(hn_quant_plan *p) {
-    bool *is_sensitive = HN_NEW_N(p->arena, bool, (size_t)p->n_nodes + 1);
-    HN_TRY_PTR(is_sensitive);
+    const char **reasons = p->float_reasons;
+    if (!reasons)
+        HN_TRY_PTR(reasons = HN_NEW_N(p->arena, const char *, (size_t)p->n_nodes + 1));
     for (uint32_t i = 0; i < p->options->keep_sensitive; i++) {
         hn_id worst = HN_NONE;
         for (hn_id id = 0; id < p->n_nodes; id++)
-            if (!is_sensitive[id] && !isnan(p->nodes[id].output_sqnr) &&
+            if (!reasons[id] && !isnan(p->nodes[id].output_sqnr) &&
                 (worst == HN_NONE || p->nodes[id].output_sqnr < p->nodes[worst].output_sqnr))
                 worst = id;
         if (worst != HN_NONE)
-            is_sensitive[worst] = true;
+            reasons[worst] = "it is one of the most sensitive layers";
     }
-    p->is_sensitive = is_sensitive;
+    p->float_reasons = reasons;
     return HONE_OK;
 }
 
@@ -174,11 +178,36 @@ static hone_status select_again(hn_quant_plan *p, hone_error *err) {
     return hn_quant_settle(p, err);
 }
 
+/* Weights of channels that are computed in float are 0, and make up for nothing. */
+static void forget_channels(const hn_quant_plan *p, hn_id node, const hn_kept_channels *kept) {
+    hn_moments *m = node == HN_NONE ? NULL : p->moments[node];
+    for (uint64_t c = 0; m && m->k == kept->n_channels && c < m->k; c++)
+        for (uint64_t i = 0; kept->is_kept[c] && i < m->k; i++)
+            m->sums[c * m->k + i] = m->sums[i * m->k + c] = 0;
+}
+
 static hone_status watch_inputs_of_layers(hn_quant_plan *p, hone_error *err) {
     hn_quant_pass pass = hn_quant_pass_of(p, NULL, NULL);
     if (!p->source)
         return hn_fail(err, HONE_E_ARGUMENT, "rounding of weights (gptq) needs samples");
-    return hn_input_moments(&pass, p->arena, &p->moments, err);
+    HN_TRY(hn_input_moments(&pass, p->arena, &p->moments, err));
+    for (uint32_t i = 0; i < p->kept_channels.n; i++) {
+        const hn_value *v = hn_value_at(p->g, p->kept_channels.at[i].value);
+        for (uint32_t k = 0; k < v->uses.n; k++)
+            forget_channels(p, v->uses.at[k].node, &p->kept_channels.at[i]);
+    }
+    return HONE_OK;
+}
+
+static hone_status write_chosen_halves(hn_quant_plan *p, hn_dtype to, hone_error *err) {
+    HN_VEC(hn_id) chosen = {0};
+    for (hn_id id = 0; id < p->n_nodes; id++) {
+        const hn_node *n = hn_node_at(p->g, id);
+        if (n->block != HN_NONE && hn_quant_choice_of(p->options, hn_s(n->name)) == to &&
+            !HN_VEC_PUSH(p->arena, &chosen, id))
+            return HONE_E_NOMEM;
+    }
+    return chosen.n ? hn_write_halves(p->model, to, chosen.n, chosen.at, err) : HONE_OK;
 }
 
 static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
@@ -186,6 +215,8 @@ static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
     HN_TRY(hn_quant_select(p));
     if (o->equalize)
         HN_TRY(hn_quant_equalize(p, err));
+    if (o->keep_outliers)
+        HN_TRY(hn_quant_keep_outliers(p, err));
     if (o->gptq)
         HN_TRY(watch_inputs_of_layers(p, err));
     HN_TRY(hn_quant_calibrate(p, err));
@@ -195,9 +226,13 @@ static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
         HN_TRY(select_again(p, err));
     HN_TRY(hn_quant_write_qdq(p, err));
     HN_TRY(report_nodes(p));
+    HN_TRY(write_chosen_halves(p, HN_F16, err));
+    HN_TRY(write_chosen_halves(p, HN_BF16, err));
     if (o->gptq)
         HN_TRY(tell_of_feedback(p->report, p->n_rounded, p->rounding_gain));
-    return o->format == HONE_QUANTIZE_QOPERATOR ? hn_quant_to_qoperators(p->model, err) : HONE_OK;
+    return o->format == HONE_QUANTIZE_QOPERATOR
+               ? hn_quant_to_qoperators(p->model, !o->standard_ops, err)
+               : HONE_OK;
 }
 
 static hone_status with_plan(hn_model *m, const hone_quantize_options *o,

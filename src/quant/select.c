@@ -108,10 +108,13 @@ static const char *node_obstacle(const hn_quant_plan *p, hn_id node) {
         return "its operator is excluded";
     if (fits_any(name, o->n_excluded_nodes, o->excluded_nodes))
         return "it is excluded by name";
-    if (p->is_sensitive && p->is_sensitive[node])
-        return "it is one of the most sensitive layers";
-    if (hn_quant_choice_of(o, name) == HN_F32)
+    if (p->float_reasons && p->float_reasons[node])
+        return p->float_reasons[node];
+    hn_dtype chosen = hn_quant_choice_of(o, name);
+    if (chosen == HN_F32)
         return "a choice keeps it float";
+    if (chosen == HN_F16 || chosen == HN_BF16)
+        return "a choice computes it in half precision";
     if (o->n_nodes && op->role == HN_ROLE_LAYER && !fits_any(name, o->n_nodes, o->nodes))
         return "it is not among the nodes that were named";
     if (n->block != 0)
@@ -384,5 +387,7 @@ hone_status hn_quant_select(hn_quant_plan *p) {
         HN_TRY(keep_end_layers(p, false));
     drop_misfits(p);
     mark_values(p);
+    for (uint32_t i = 0; i < p->kept_channels.n; i++)
+        p->values[p->kept_channels.at[i].value].kept = &p->kept_channels.at[i];
     return HONE_OK;
 }

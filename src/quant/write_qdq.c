@@ -1,6 +1,8 @@
 /* Writing the QDQ format: QuantizeLinear and DequantizeLinear around the float operators. */
 #include "quant/static_weights.h"
 
+enum { LEAST_FOLDED_SCALES = 24 }; /* fewer take less than a node */
+
 typedef struct known_const {
     const hn_tensor *tensor;
     hn_id of; /* the weight that it was made of; HN_NONE: zero points of any */
@@ -13,7 +15,7 @@ typedef struct qdq_writer {
     HN_VEC(known_const) known;
     uint32_t *position;    /* by node of the main graph: its place */
     hn_id *scales, *zeros; /* by value: constants of the parameters of its root */
-    hn_str domain, quantize, dequantize;
+    hn_str domain, quantize, dequantize, multiply;
 } qdq_writer;
 
 /* ---- pieces --------------------------------------------------------------------------------------- */
@@ -212,6 +214,24 @@ static hn_id put_weight_node(qdq_writer *w, hn_id node, hn_id value,
     return put_qdq_node(w, node, w->dequantize, x, scale, zero, n_attrs, attrs);
 }
 
+/* The scales of a bias are those of input times weight. As a constant of its own the product would
+ * be a large part of small models; runtimes fold the node when they load the file. */
+static hn_id put_bias_scale(qdq_writer *w, hn_id node, const hn_static_weight *weight,
+                            const hn_static_bias *bias) {
+    const hn_quant_op *op = w->p->nodes[node].op;
+    hn_id x_scale, x_zero;
+    if (bias->scale->n_elems < LEAST_FOLDED_SCALES)
+        return put_scale(w, hn_quant_input(w->p->g, node, (uint32_t)op->bias_slot), bias->scale);
+    hn_id value = hn_quant_input(w->p->g, node, (uint32_t)op->weight_slot);
+    if (put_params(w, hn_quant_input(w->p->g, node, 0), &x_scale, &x_zero) != HONE_OK) {
+        hn_patch_fail(w->patch, HONE_E_NOMEM);
+        return HN_NONE;
+    }
+    hn_id inputs[2] = {x_scale, put_scale(w, value, weight->result.scale)};
+    hn_id product = hn_patch_node(w->patch, node, NULL, w->multiply, NULL, 2, inputs, 1, 0, NULL);
+    return hn_patch_output(w->patch, product, 0);
+}
+
 static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *weight) {
     hn_static_bias bias;
     bool is_float;
@@ -222,11 +242,14 @@ static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *w
     hn_attr axis = int_attribute(w->p->model->names, "axis", 0);
     hn_id value = hn_quant_input(w->p->g, node, slot);
     hn_id q = put_integers(w, value, bias.q);
-    hn_id scale = put_scale(w, value, bias.scale);
+    hn_id scale = put_bias_scale(w, node, weight, &bias);
     hn_id dq =
         put_qdq_node(w, node, w->dequantize, q, scale, HN_NONE, bias.is_per_channel ? 1 : 0, &axis);
     hn_patch_set_input(w->patch, node, slot, dq);
-    count_bytes(w->p, node, bias.q, bias.scale, hn_quant_const_input(w->p->g, node, slot));
+    hn_quant_node *counted = &w->p->nodes[node];
+    bool is_folded = bias.scale->n_elems >= LEAST_FOLDED_SCALES;
+    counted->float_bytes += hn_quant_const_input(w->p->g, node, slot)->data_bytes;
+    counted->quantized_bytes += bias.q->data_bytes + (is_folded ? 0 : bias.scale->data_bytes);
     return HONE_OK;
 }
 
@@ -303,7 +326,9 @@ static hone_status open_writer(qdq_writer *w) {
         HN_TRY_PTR(w->domain = hn_intern_z(p->model->names, "com.microsoft"));
     w->quantize = hn_intern_z(p->model->names, "QuantizeLinear");
     w->dequantize = hn_intern_z(p->model->names, "DequantizeLinear");
-    if (!w->patch || !w->position || !w->scales || !w->zeros || !w->quantize || !w->dequantize)
+    w->multiply = hn_intern_z(p->model->names, "Mul");
+    if (!w->patch || !w->position || !w->scales || !w->zeros || !w->quantize || !w->dequantize ||
+        !w->multiply)
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < b->nodes.n; i++)
         w->position[b->nodes.at[i]] = i;

@@ -42,6 +42,12 @@ static void test_qoperators(void **state) {
                   "QuantizeLinear QLinearConv QLinearConv QLinearAdd QLinearGlobalAveragePool "
                   "Flatten QGemm ",
                   0.05);
+    o.standard_ops = true;
+    expect_static(CONVS, &o,
+                  "QuantizeLinear QLinearConv DequantizeLinear QLinearConv DequantizeLinear Add "
+                  "QuantizeLinear DequantizeLinear GlobalAveragePool QuantizeLinear Flatten "
+                  "DequantizeLinear DequantizeLinear Gemm ",
+                  0.05);
 }
 
 /* Products write floats for operators that compute with floats; a constant behind them is a bias.
