@@ -136,7 +136,16 @@ hone_status hn_quant_write_cache(const hn_quant_plan *p, const char *path, hone_
 
 /* ---- rescue, errors, writing --------------------------------------------------------------------- */
 
+/* Right sides of products that are transposed constants become constants. */
+hone_status hn_quant_fold_transposes(hn_model *m, hone_error *err);
 hone_status hn_quant_equalize(hn_quant_plan *p, hone_error *err);
+/* Dynamic and weight-only modes. */
+hone_status hn_quant_weights(hn_model *m, const hone_quantize_options *o,
+                             const hn_quant_source *source, hn_quant_report *report,
+                             hone_error *err);
+/* Static mode has no integer kernels for recurrent layers; their weights are stored as integers. */
+hone_status hn_quant_store_recurrent(hn_model *m, const hone_quantize_options *o,
+                                     hn_quant_report *report, hone_error *err);
 /* Products of outlier channels become nodes of their own; selects again. */
 hone_status hn_quant_keep_outliers(hn_quant_plan *p, hone_error *err);
 /* The node of the main graph behind a node; HN_NONE: it is the last one. */

@@ -54,6 +54,8 @@ static hone_status prepare_model(const hn_model *m, const hone_quantize_options 
     if (status == HONE_OK)
         status = hn_optimize(*out, &options, log, err);
     if (status == HONE_OK)
+        status = hn_quant_fold_transposes(*out, err);
+    if (status == HONE_OK)
         status = hn_infer_model(*out, &(hn_infer_options){0}, err);
     hn_opt_log_free(log);
     return status;
@@ -122,15 +124,6 @@ static hone_status report_nodes(hn_quant_plan *p) {
         r->quantized_bytes += n.quantized_bytes;
     }
     return HONE_OK;
-}
-
-static hone_status tell_of_feedback(hn_quant_report *report, uint32_t n_layers, double log_gain) {
-    bool ok = hn_quant_report_note(
-        report,
-        "rounded %u layers with error feedback: the squared error of their products on the samples "
-        "is %.3g times smaller",
-        n_layers, n_layers ? exp(log_gain / n_layers) : 1.0);
-    return ok ? HONE_OK : HONE_E_NOMEM;
 }
 
 /* The N layers with the smallest signal to noise. */
@@ -226,10 +219,11 @@ static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
         HN_TRY(select_again(p, err));
     HN_TRY(hn_quant_write_qdq(p, err));
     HN_TRY(report_nodes(p));
+    HN_TRY(hn_quant_store_recurrent(p->model, o, p->report, err));
     HN_TRY(write_chosen_halves(p, HN_F16, err));
     HN_TRY(write_chosen_halves(p, HN_BF16, err));
     if (o->gptq)
-        HN_TRY(tell_of_feedback(p->report, p->n_rounded, p->rounding_gain));
+        HN_TRY(hn_quant_tell_of_feedback(p->report, p->n_rounded, p->rounding_gain));
     return o->format == HONE_QUANTIZE_QOPERATOR
                ? hn_quant_to_qoperators(p->model, !o->standard_ops, err)
                : HONE_OK;
@@ -252,80 +246,6 @@ static hone_status with_plan(hn_model *m, const hone_quantize_options *o,
     return status;
 }
 
-/* ---- dynamic, weights only ---------------------------------------------------------------------------- */
-
-typedef struct weight_notes {
-    hn_quant_report *report;
-    uint32_t n_feedback; /* layers that were rounded with feedback */
-    double log_gain;     /* sum over them */
-} weight_notes;
-
-static hone_status keep_quant_note(void *ctx, const hn_quant_note *note) {
-    weight_notes *notes = ctx;
-    hn_quant_report *r = notes->report;
-    if (note->feedback_gain > 1 && isfinite(note->feedback_gain)) {
-        notes->n_feedback++;
-        notes->log_gain += log(note->feedback_gain);
-    }
-    hone_quantized_node n = {.node = hn_arena_printf(r->arena, "%s", note->node),
-                             .op = hn_arena_printf(r->arena, "%s", note->op),
-                             .is_quantized = note->is_quantized,
-                             .reason = hn_arena_printf(r->arena, "%s", note->reason),
-                             .float_bytes = note->float_bytes,
-                             .quantized_bytes = note->quantized_bytes,
-                             .weight_sqnr = note->weight_sqnr,
-                             .input_sqnr = NAN,
-                             .output_sqnr = NAN};
-    r->float_bytes += n.float_bytes;
-    r->quantized_bytes += n.quantized_bytes;
-    bool ok = n.node && n.op && n.reason && HN_VEC_PUSH(r->arena, &r->nodes, n);
-    return ok ? HONE_OK : HONE_E_NOMEM;
-}
-
-static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
-                                    const hn_quant_source *source, hn_quant_report *report,
-                                    hone_error *err) {
-    bool is_dynamic = o->mode == HONE_QUANTIZE_DYNAMIC;
-    hn_quant_choice *choices = HN_NEW_N(report->arena, hn_quant_choice, (size_t)o->n_choices + 1);
-    HN_TRY_PTR(choices);
-    for (uint32_t i = 0; i < o->n_choices; i++)
-        choices[i] = (hn_quant_choice){o->choices[i].pattern, (hn_dtype)o->choices[i].type};
-    hn_write_options w;
-    hn_write_options_init(&w);
-    w.weight = hn_quant_weight_type(o);
-    w.is_per_channel = o->per_channel;
-    w.block = o->block_size;
-    w.uses_nbits = o->format == HONE_QUANTIZE_QOPERATOR;
-    w.allows_ms = o->format == HONE_QUANTIZE_QOPERATOR;
-    w.is_const_b_only = o->matmul_const_b_only;
-    w.n_ops = o->n_op_types;
-    w.ops = o->op_types;
-    w.n_excluded_ops = o->n_excluded_op_types;
-    w.excluded_ops = o->excluded_op_types;
-    w.n_nodes = o->n_nodes;
-    w.nodes = o->nodes;
-    w.n_excluded_nodes = o->n_excluded_nodes;
-    w.excluded_nodes = o->excluded_nodes;
-    w.n_choices = o->n_choices;
-    w.choices = choices;
-    w.rounding = o->search_scales ? HN_ROUND_SEARCH : HN_ROUND_RANGE;
-    w.accuracy_level = o->accuracy_level;
-    w.samples = source;
-    w.max_samples = o->max_samples;
-    w.progress = o->progress;
-    w.progress_ctx = o->progress_ctx;
-    w.pool = source ? hn_pool_new(o->n_threads, hn_arena_allocator(m->arena)) : NULL;
-    w.tell = keep_quant_note;
-    weight_notes notes = {.report = report};
-    w.ctx = &notes;
-    hone_status status =
-        is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
-    hn_pool_free(w.pool);
-    return status == HONE_OK && notes.n_feedback
-               ? tell_of_feedback(report, notes.n_feedback, notes.log_gain)
-               : status;
-}
-
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
 hone_status hn_quantize(const hn_model *m, const hone_quantize_options *o,
@@ -340,7 +260,7 @@ hone_status hn_quantize(const hn_model *m, const hone_quantize_options *o,
     hone_status status = prepare_model(m, o, out, err);
     if (status == HONE_OK)
         status = o->mode == HONE_QUANTIZE_STATIC ? with_plan(*out, o, source, report, err)
-                                                 : quantize_weights(*out, o, source, report, err);
+                                                 : hn_quant_weights(*out, o, source, report, err);
     if (status != HONE_OK) {
         hn_model_free(*out);
         *out = NULL;

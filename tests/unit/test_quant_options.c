@@ -1,4 +1,5 @@
 /* Options of static quantization that shape the file: pairs, domains, axes, zero points. */
+#include "quant/quant_int.h"
 #include "quant_static_case.h"
 
 #include <math.h>
@@ -147,11 +148,45 @@ static void test_bias_adjustment(void **state) {
     assert_true(scales[1] > 2 * scales[0]);
 }
 
+/* A head that reads the table of the embeddings; larger ones are not folded before. */
+static void test_tied_head(void **state) {
+    (void)state;
+    static const char text[] =
+        QUANT_HEAD(17) "g (float[2,4] x, int64[3] i) => (float[2,8] y, float[3,4] z)\n"
+                       "<float[8,4] w = $32> {\n  t = Transpose <perm = [1,0]> (w)\n"
+                       "  y = MatMul (x, t)\n  z = Gather (w, i)\n}";
+    hone_error err = {0};
+    hn_model *m = model_from(with_numbers(text));
+    assert_int_equal(hn_quant_fold_transposes(m, &err), HONE_OK);
+    expect_ops(m->graph, 0, "MatMul Gather ");
+    expect_near_floats(text, m, 0);
+    hn_model_free(m);
+}
+
+/* Recurrent layers have no integer kernels: their weights are stored as integers. */
+static void test_recurrent_layers(void **state) {
+    (void)state;
+    static const char text[] = QUANT_HEAD(17) "g (float[4,2,6] x) => (float[4,1,2,5] y)\n"
+                                              "<float[1,20,6] w = $120, float[1,20,5] r = $100> {\n"
+                                              "  [cell] y = LSTM <hidden_size = 5> (x, w, r)\n}";
+    static const hone_quantize_choice kept = {"cell", HN_F32};
+    hone_quantize_options o = static_options();
+    expect_static(text, &o, "DequantizeLinear DequantizeLinear LSTM ", 0.05);
+    o.n_choices = 1;
+    o.choices = &kept;
+    expect_static(text, &o, "LSTM ", 1e-6);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dedicated_pairs),        cmocka_unit_test(test_contrib_pairs),
-        cmocka_unit_test(test_restricted_zero_points), cmocka_unit_test(test_channel_axes),
-        cmocka_unit_test(test_float_outputs),          cmocka_unit_test(test_bias_adjustment),
+        cmocka_unit_test(test_dedicated_pairs),
+        cmocka_unit_test(test_contrib_pairs),
+        cmocka_unit_test(test_restricted_zero_points),
+        cmocka_unit_test(test_channel_axes),
+        cmocka_unit_test(test_float_outputs),
+        cmocka_unit_test(test_bias_adjustment),
+        cmocka_unit_test(test_tied_head),
+        cmocka_unit_test(test_recurrent_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
