@@ -55,6 +55,11 @@ static hone_status check_quantize_options(const hone_quantize_options *o, hone_e
     HN_TRY(hn_api_check_level(o->level, error));
     if (!(o->percentile > 0 && o->percentile <= 100))
         return hn_fail(error, HONE_E_ARGUMENT, "the percentile must be above 0, and at most 100");
+    if (!(o->smooth_alpha <= 1))
+        return hn_fail(error, HONE_E_ARGUMENT, "smooth_alpha must be at most 1");
+    if (!(o->moving_average_constant > 0 && o->moving_average_constant <= 1))
+        return hn_fail(error, HONE_E_ARGUMENT,
+                       "the moving average constant must be above 0, and at most 1");
     HN_TRY(hn_api_require(!o->n_op_types || o->op_types, "op_types", error));
     HN_TRY(hn_api_require(!o->n_excluded_op_types || o->excluded_op_types, "excluded_op_types",
                           error));

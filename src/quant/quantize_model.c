@@ -74,6 +74,38 @@ static hone_status check_node_names(const hn_model *m, uint32_t n, const char *c
     return HONE_OK;
 }
 
+static bool has_tensor(const hn_graph *g, const char *name) {
+    for (hn_id id = 0; id < g->values.n; id++)
+        if (strcmp(hn_s(hn_value_at(g, id)->name), name) == 0)
+            return true;
+    return false;
+}
+
+static hone_status check_names(const hn_model *m, const hone_quantize_options *o, hone_error *err) {
+    HN_TRY(check_node_names(m, o->n_nodes, o->nodes, "quantize", err));
+    HN_TRY(check_node_names(m, o->n_excluded_nodes, o->excluded_nodes, "leave out", err));
+    for (uint32_t i = 0; i < o->n_choices; i++)
+        HN_TRY(check_node_names(m, 1, &o->choices[i].pattern, "choose a type for", err));
+    for (uint32_t i = 0; i < o->n_overrides; i++)
+        if (!has_tensor(m->graph, o->overrides[i].tensor))
+            return hn_fail(err, HONE_E_NOT_FOUND, "the model has no tensor '%s' to override",
+                           o->overrides[i].tensor);
+    return HONE_OK;
+}
+
+/* Optimization may have removed tensors. */
+static hone_status note_lost_overrides(const hn_model *m, const hone_quantize_options *o,
+                                       hn_quant_report *report) {
+    for (uint32_t i = 0; i < o->n_overrides; i++)
+        if (!has_tensor(m->graph, o->overrides[i].tensor) &&
+            !hn_quant_report_note(report,
+                                  "the override of '%s' has no effect: optimization removed the "
+                                  "tensor; --level basic may keep it",
+                                  o->overrides[i].tensor))
+            return HONE_E_NOMEM;
+    return HONE_OK;
+}
+
 static bool is_quantized_already(const hn_graph *g) {
     static const char *const ops[] = {"QuantizeLinear", "QLinearConv",   "QLinearMatMul",
                                       "ConvInteger",    "MatMulInteger", "DynamicQuantizeLinear",
@@ -255,9 +287,10 @@ hone_status hn_quantize(const hn_model *m, const hone_quantize_options *o,
     if (is_quantized_already(m->graph))
         return hn_fail(err, HONE_E_INVALID,
                        "the model is quantized already; quantize the float model it was made of");
-    HN_TRY(check_node_names(m, o->n_nodes, o->nodes, "quantize", err));
-    HN_TRY(check_node_names(m, o->n_excluded_nodes, o->excluded_nodes, "leave out", err));
+    HN_TRY(check_names(m, o, err));
     hone_status status = prepare_model(m, o, out, err);
+    if (status == HONE_OK)
+        status = note_lost_overrides(*out, o, report);
     if (status == HONE_OK)
         status = o->mode == HONE_QUANTIZE_STATIC ? with_plan(*out, o, source, report, err)
                                                  : hn_quant_weights(*out, o, source, report, err);

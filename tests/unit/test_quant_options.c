@@ -177,6 +177,20 @@ static void test_recurrent_layers(void **state) {
     expect_static(text, &o, "LSTM ", 1e-6);
 }
 
+static void test_unknown_names(void **state) {
+    (void)state;
+    hone_quantize_override own = {.tensor = "nobody", .type = HN_I8, .symmetric = -1};
+    static const hone_quantize_choice choice = {"no*body", HN_I8};
+    hone_quantize_options o = static_options();
+    o.n_overrides = 1;
+    o.overrides = &own;
+    expect_refused(quantize_changed(BRANCHES, &o, 2, NULL), HONE_E_NOT_FOUND, "no tensor 'nobody'");
+    o = static_options();
+    o.n_choices = 1;
+    o.choices = &choice;
+    expect_refused(quantize_changed(BRANCHES, &o, 2, NULL), HONE_E_NOT_FOUND, "no node 'no*body'");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dedicated_pairs),
@@ -186,6 +200,7 @@ int main(void) {
         cmocka_unit_test(test_float_outputs),
         cmocka_unit_test(test_bias_adjustment),
         cmocka_unit_test(test_tied_head),
+        cmocka_unit_test(test_unknown_names),
         cmocka_unit_test(test_recurrent_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
