@@ -18,6 +18,7 @@ static bool is_plain_product(const hn_quant_plan *p, hn_id node) {
     const hn_node *n = hn_node_at(p->g, node);
     const hn_tensor *w = hn_quant_const_input(p->g, node, 1);
     return p->nodes[node].is_quantized && w && w->rank == 2 && w->dtype == HN_F32 &&
+           hn_value_at(p->g, n->inputs[1])->uses.n == 1 &&
            (hn_str_is(n->op, "MatMul") || hn_str_is(n->op, "Gemm"));
 }
 

@@ -52,6 +52,8 @@ static hone_status prepare_model(const hn_model *m, const hone_quantize_options 
     if (onnx && hn_opset_version(&(*out)->opsets, onnx) < needed_opset(o))
         options.opset = needed_opset(o);
     if (status == HONE_OK)
+        hn_write_unlist_weights(*out);
+    if (status == HONE_OK)
         status = hn_optimize(*out, &options, log, err);
     if (status == HONE_OK)
         status = hn_quant_fold_transposes(*out, err);

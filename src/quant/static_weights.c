@@ -61,8 +61,9 @@ static hone_status round_static_weight(hn_quant_plan *p, hn_id node, const hn_qu
                                        hn_static_weight *out) {
     const hn_moments *moments = p->moments ? p->moments[node] : NULL;
     double gain;
-    if (!moments || moments->n_rows == 0)
-        return HONE_OK;
+    hn_id value = hn_quant_input(p->g, node, (uint32_t)p->nodes[node].op->weight_slot);
+    if (!moments || moments->n_rows == 0 || hn_value_at(p->g, value)->uses.n > 1)
+        return HONE_OK; /* layers that share a weight share its integers */
     hn_feedback_job job = {.w = out->w,
                            .type = type,
                            .axis = out->axis,

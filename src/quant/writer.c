@@ -201,7 +201,9 @@ static hone_status check_weight_types(const hn_writer *w) {
 
 /* Callers of the quantized model cannot replace weights: those that are listed as inputs are so no
  * more. */
-static void unlist_weights(hn_graph *g) {
+void hn_write_unlist_weights(hn_model *m) {
+    hn_graph *g = m->graph;
+    hn_model_raise_ir(m, IR_WITH_FREE_INITIALIZERS);
     hn_block *b = hn_block_at(g, 0);
     uint32_t n_kept = 0;
     for (uint32_t i = 0; i < b->inputs.n; i++) {
@@ -234,8 +236,7 @@ static hone_status write_quant_graph(hn_writer *w, uint32_t n_rows, const hn_wri
         HN_TRY(hn_model_inline(w->m, hn_same_op, w->err));
     HN_TRY(raise_opset_for_weights(w));
     w->g = w->m->graph;
-    hn_model_raise_ir(w->m, IR_WITH_FREE_INITIALIZERS);
-    unlist_weights(w->g);
+    hn_write_unlist_weights(w->m);
     HN_TRY(hn_infer_model(w->m, &(hn_infer_options){0}, w->err));
     if (w->o->samples)
         HN_TRY(watch_samples(w));
