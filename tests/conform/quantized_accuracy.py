@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trained models classify as well when they are quantized, and when they were made hard to quantize before.
 
-    quantized_accuracy.py [--every N] [NAME...]     every Nth image (default: all); parts of names of rows
+    quantized_accuracy.py [--every N] [NAME...]     every Nth image (default: all); parts of "ROW;"
 
 Both trained models, calibrated with the shared images by `hone quantize` and judged by `hone run --data`: static
 models lose at most 0.3 points, dynamic ones 0.5. Models whose channels unbalance.py has spread lose at most 1 point
@@ -81,7 +81,7 @@ def check(task, folder, options):
             rows.append((f"{task} unbalanced, seed {seed}: static", seed, [], True, None))
             rows.append((f"{task} unbalanced, seed {seed}: static, rescue", seed, RESCUE, True, 1.0))
     for row, of, how, is_calibrated, most in rows:
-        if options.names and not any(part in row for part in options.names):
+        if options.names and not any(part in row + ";" for part in options.names):
             continue
         if isinstance(of, int):
             unbalance = models.SHARED / "models" / "unbalance.py"
