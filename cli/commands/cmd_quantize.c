@@ -12,10 +12,12 @@ typedef struct quantize_options {
     cli_dataset_options data;
     cli_save_options save;
     const char *mode, *format, *activations, *weights, *method, *percentile, *level;
-    const char *calib_cache, *weight_symmetric, *alpha, *minimum_range;
-    uint64_t block, threads, keep_sensitive;
-    cli_list ops, excluded_ops, nodes, excluded_nodes, overrides, choices;
+    const char *calib_cache, *weight_symmetric, *alpha, *minimum_range, *average_constant;
+    uint64_t block, threads, keep_sensitive, accuracy_level;
+    cli_list ops, excluded_ops, float_outputs, nodes, excluded_nodes, overrides, choices, axes;
     bool per_tensor, symmetric, range_symmetric, reduce_range, keep_first, keep_last, all_products;
+    bool restricted, no_bias_adjust, dedicated_pairs, contrib_qdq, gptq, keep_outliers;
+    bool standard_ops;
     bool force, keep_activations, float_bias, qdq_weights, equalize, correct_bias, search;
     bool explain, json;
 } quantize_options;
@@ -29,6 +31,8 @@ static const cli_option quantize_option_table[] = {
                  "ranges of activations from --calib (default), from each run, or float"),
     QUANTIZE_ROW("format", 0, CLI_TEXT, format, "qdq|qoperator",
                  "QuantizeLinear/DequantizeLinear (default), or operators on integers"),
+    QUANTIZE_ROW("standard-ops", 0, CLI_FLAG, standard_ops, NULL,
+                 "qoperator: operators of ONNX only, none of com.microsoft"),
     QUANTIZE_ROW("calib", 'c', CLI_TEXT, data.source, "[NAME=]PATH",
                  "calibration samples: a folder of images or of test data sets, rows of .npy or "
                  ".npz, raw files with a manifest, lines of text (docs/data.md)"),
@@ -37,6 +41,8 @@ static const cli_option quantize_option_table[] = {
                  "with the least error, per tensor)"),
     QUANTIZE_ROW("percentile", 0, CLI_TEXT, percentile, "P",
                  "share of numbers inside the range (default 99.999)"),
+    QUANTIZE_ROW("average-constant", 0, CLI_TEXT, average_constant, "C",
+                 "moving-average: weight of a new sample (default 0.01)"),
     QUANTIZE_ROW("calib-cache", 0, CLI_TEXT, calib_cache, "FILE",
                  "JSON with the ranges: read if it exists, else written"),
     QUANTIZE_ROW("activations", 0, CLI_TEXT, activations, "TYPE",
@@ -45,9 +51,13 @@ static const cli_option quantize_option_table[] = {
                  "int8 (default), uint8, int4, uint4, int16, float8e4m3fn, ..."),
     QUANTIZE_ROW("per-tensor", 0, CLI_FLAG, per_tensor, NULL,
                  "one scale per weight instead of one per output channel"),
+    QUANTIZE_ROW("channel-axis", 0, CLI_TEXTS, axes, "OP=AXIS",
+                 "axis of the scales of an operator's weights (repeatable)"),
     QUANTIZE_ROW("block", 0, CLI_COUNT, block, "N", "one scale per N weights of a channel"),
     QUANTIZE_ROW("symmetric", 0, CLI_FLAG, symmetric, NULL,
                  "activations without zero point, or with the middle one"),
+    QUANTIZE_ROW("restricted-asymmetric", 0, CLI_FLAG, restricted, NULL,
+                 "uint8 activations have zero point 0 or 128"),
     QUANTIZE_ROW("weight-symmetric", 0, CLI_TEXT, weight_symmetric, "yes|no",
                  "weights without zero point (default: where the type is signed)"),
     QUANTIZE_ROW("range-symmetric", 0, CLI_FLAG, range_symmetric, NULL,
@@ -59,6 +69,8 @@ static const cli_option quantize_option_table[] = {
     QUANTIZE_ROW("op", 0, CLI_TEXTS, ops, "OP", "quantize these operators only (repeatable)"),
     QUANTIZE_ROW("exclude-op", 0, CLI_TEXTS, excluded_ops, "OP",
                  "operators that stay float (repeatable)"),
+    QUANTIZE_ROW("float-output", 0, CLI_TEXTS, float_outputs, "OP",
+                 "operators whose output is quantized only for quantized readers (repeatable)"),
     QUANTIZE_ROW("node", 0, CLI_TEXTS, nodes, "NAME",
                  "quantize these layers only; * and ? are patterns (repeatable)"),
     QUANTIZE_ROW("exclude-node", 0, CLI_TEXTS, excluded_nodes, "NAME",
@@ -79,6 +91,12 @@ static const cli_option quantize_option_table[] = {
     QUANTIZE_ROW("keep-activations", 0, CLI_FLAG, keep_activations, NULL,
                  "leave Relu and Clip in the graph that quantization implies"),
     QUANTIZE_ROW("float-bias", 0, CLI_FLAG, float_bias, NULL, "biases stay float"),
+    QUANTIZE_ROW("no-bias-adjust", 0, CLI_FLAG, no_bias_adjust, NULL,
+                 "never raise scales of weights so that int32 holds the bias"),
+    QUANTIZE_ROW("dedicated-pairs", 0, CLI_FLAG, dedicated_pairs, NULL,
+                 "a QuantizeLinear/DequantizeLinear pair for each reader of an activation"),
+    QUANTIZE_ROW("contrib-qdq", 0, CLI_FLAG, contrib_qdq, NULL,
+                 "pairs are operators of com.microsoft: 16 and 4 bits in every opset"),
     QUANTIZE_ROW("qdq-weights", 0, CLI_FLAG, qdq_weights, NULL,
                  "weights stay float in the file, with a QuantizeLinear behind them"),
     QUANTIZE_ROW("equalize", 0, CLI_FLAG, equalize, NULL,
@@ -87,8 +105,14 @@ static const cli_option quantize_option_table[] = {
                  "with --equalize: how much moves into weights, 0 to 1 (default: searched)"),
     QUANTIZE_ROW("correct-bias", 0, CLI_FLAG, correct_bias, NULL,
                  "rescue accuracy: biases make up for the mean error of their layer"),
+    QUANTIZE_ROW("gptq", 0, CLI_FLAG, gptq, NULL,
+                 "rescue accuracy: round weights so that they make up for each other's errors"),
+    QUANTIZE_ROW("keep-outliers", 0, CLI_FLAG, keep_outliers, NULL,
+                 "rescue accuracy: input channels of products with far larger numbers stay float"),
     QUANTIZE_ROW("search-scales", 0, CLI_FLAG, search, NULL,
                  "weight-only: scales with the least squared error"),
+    QUANTIZE_ROW("accuracy-level", 0, CLI_COUNT, accuracy_level, "N",
+                 "of MatMulNBits: 4 lets runtimes compute with int8"),
     QUANTIZE_ROW("explain", 'e', CLI_FLAG, explain, NULL,
                  "errors of weights, activations and outputs, layer by layer"),
     QUANTIZE_ROW("json", 0, CLI_FLAG, json, NULL, "the report as one JSON object"),
@@ -194,6 +218,17 @@ static int parse_choice(char *text, hone_quantize_choice *choice) {
     return parse_quant_type("--type", equals + 1, &choice->type);
 }
 
+/* "OP=AXIS", split in place. */
+static int parse_axis(char *text, hone_quantize_axis *axis) {
+    char *equals = strchr(text, '=');
+    double number;
+    if (!equals || !cli_parse_number(equals + 1, &number))
+        return cli_fail("--channel-axis %s: write OP=AXIS", text);
+    *equals = '\0';
+    *axis = (hone_quantize_axis){text, (int32_t)number};
+    return EXIT_OK;
+}
+
 static int parse_choices(const quantize_options *o, hone_quantize_options *q) {
     static const char *const modes[] = {"static", "dynamic", "weight-only", NULL};
     static const char *const formats[] = {"qdq", "qoperator", NULL};
@@ -209,6 +244,8 @@ static int parse_choices(const quantize_options *o, hone_quantize_options *q) {
         parse_quant_type("--weights", o->weights, &q->weight_type) != EXIT_OK ||
         parse_quant_type("--activations", o->activations, &q->activation_type) != EXIT_OK ||
         parse_real("--percentile", o->percentile, &q->percentile) != EXIT_OK ||
+        parse_real("--average-constant", o->average_constant, &q->moving_average_constant) !=
+            EXIT_OK ||
         parse_real("--alpha", o->alpha, &q->smooth_alpha) != EXIT_OK ||
         parse_real("--minimum-range", o->minimum_range, &q->minimum_real_range) != EXIT_OK ||
         cli_parse_level(o->level, &q->level) != EXIT_OK)
@@ -228,7 +265,10 @@ static void take_lists(const quantize_options *o, hone_quantize_options *q) {
     q->nodes = o->nodes.at;
     q->n_excluded_nodes = (uint32_t)o->excluded_nodes.n;
     q->excluded_nodes = o->excluded_nodes.at;
+    q->n_float_output_op_types = (uint32_t)o->float_outputs.n;
+    q->float_output_op_types = o->float_outputs.at;
     q->activation_symmetric = o->symmetric;
+    q->activation_restricted_asymmetric = o->restricted;
     q->per_channel = !o->per_tensor;
     q->reduce_range = o->reduce_range;
     q->block_size = (uint32_t)o->block;
@@ -238,13 +278,20 @@ static void take_lists(const quantize_options *o, hone_quantize_options *q) {
     q->force_no_input_check = o->force;
     q->keep_removable_activations = o->keep_activations;
     q->quantize_bias = !o->float_bias;
+    q->weight_adjust_for_int32_bias = !o->no_bias_adjust;
     q->add_qdq_pair_to_weight = o->qdq_weights;
+    q->dedicated_qdq_pair = o->dedicated_pairs;
+    q->standard_ops = o->standard_ops;
+    q->use_qdq_contrib_ops = o->contrib_qdq;
     q->range_symmetric = o->range_symmetric;
     q->calibration_cache = o->calib_cache;
     q->keep_sensitive = (uint32_t)o->keep_sensitive;
     q->search_scales = o->search;
     q->equalize = o->equalize;
     q->correct_bias = o->correct_bias;
+    q->gptq = o->gptq;
+    q->keep_outliers = o->keep_outliers;
+    q->accuracy_level = (int64_t)o->accuracy_level;
     q->explain = o->explain;
     q->n_threads = (int)o->threads;
 }
@@ -310,7 +357,12 @@ static int quantize_file(const char *path, const quantize_options *o) {
     take_lists(o, &q);
     hone_quantize_override *overrides = calloc(o->overrides.n + 1, sizeof *overrides);
     hone_quantize_choice *choices = calloc(o->choices.n + 1, sizeof *choices);
-    int status = overrides && choices ? EXIT_OK : cli_fail("out of memory");
+    hone_quantize_axis *axes = calloc(o->axes.n + 1, sizeof *axes);
+    int status = overrides && choices && axes ? EXIT_OK : cli_fail("out of memory");
+    for (size_t i = 0; i < o->axes.n && status == EXIT_OK; i++)
+        status = parse_axis((char *)(uintptr_t)o->axes.at[i], &axes[i]);
+    q.n_channel_axes = (uint32_t)o->axes.n;
+    q.channel_axes = axes;
     for (size_t i = 0; i < o->choices.n && status == EXIT_OK; i++)
         status = parse_choice((char *)(uintptr_t)o->choices.at[i], &choices[i]);
     q.n_choices = (uint32_t)o->choices.n;
@@ -325,6 +377,7 @@ static int quantize_file(const char *path, const quantize_options *o) {
     hone_model_free(m);
     free(overrides);
     free(choices);
+    free(axes);
     return status;
 }
 
@@ -346,6 +399,8 @@ static int run_quantize(const cli_command *self, int argc, char **argv) {
     cli_list_free(&o.excluded_nodes);
     cli_list_free(&o.overrides);
     cli_list_free(&o.choices);
+    cli_list_free(&o.axes);
+    cli_list_free(&o.float_outputs);
     cli_list_free(&files);
     return status < 0 ? EXIT_OK : status;
 }

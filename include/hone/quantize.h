@@ -70,29 +70,44 @@ typedef struct hone_quantize_override {
  * for one. */
 typedef struct hone_quantize_choice {
     const char *pattern;
-    int32_t type; /* FLOAT (1): they stay as they are; not in static mode also FLOAT16 (10) and
-                     BFLOAT16 (16): such layers compute in half precision */
+    int32_t type; /* FLOAT (1): they stay as they are; FLOAT16 (10) and BFLOAT16 (16): such layers
+                     compute in half precision */
 } hone_quantize_choice;
+
+/* The axis of the output channels of the weights of an operator: static mode has a scale per index
+ * of it. */
+typedef struct hone_quantize_axis {
+    const char *op_type;
+    int32_t axis;
+} hone_quantize_axis;
 
 typedef struct hone_quantize_options {
     size_t size;
     hone_quantize_mode mode;     /* default STATIC */
     hone_quantize_format format; /* default QDQ */
+    bool standard_ops; /* QOPERATOR in static mode: operators of ONNX only, none of com.microsoft */
     /* ONNX numbers of element types: uint8 2 (default of activations), int8 3 (default of weights),
      * uint16 4, int16 5, uint4 21, int4 22, uint2 25, int2 26, float8 17 to 20. */
     int32_t activation_type, weight_type;
     bool activation_symmetric;
-    int weight_symmetric; /* 0, 1; -1 (default): where the type is signed */
-    bool per_channel;     /* a scale per output channel of a weight; default true */
-    bool reduce_range;    /* 7 bits for 8-bit weights: for runtimes whose products saturate on
-                             processors without VNNI. hone's do not */
-    uint32_t block_size;  /* a scale per so many weights of a channel; 0: none (static, dynamic) or
-                             32 (weight-only) */
+    bool activation_restricted_asymmetric; /* uint8: the zero point is 0, or 128 where the range has
+                                              negative numbers */
+    int weight_symmetric;                  /* 0, 1; -1 (default): where the type is signed */
+    bool per_channel;        /* a scale per output channel of a weight; default true */
+    uint32_t n_channel_axes; /* operators whose weights have scales along another axis */
+    const hone_quantize_axis *channel_axes;
+    bool reduce_range;   /* 7 bits for 8-bit weights: for runtimes whose products saturate on
+                            processors without VNNI. hone's do not */
+    uint32_t block_size; /* a scale per so many weights of a channel; 0: none (static, dynamic) or
+                            32 (weight-only) */
     /* What is quantized: all of these, if any are named, without the excluded ones. */
     uint32_t n_op_types;
     const char *const *op_types; /* 0: those with integer kernels */
     uint32_t n_excluded_op_types;
     const char *const *excluded_op_types;
+    uint32_t n_float_output_op_types;
+    const char *const *float_output_op_types; /* of these operators no output is quantized, unless a
+                                                 quantized node reads it */
     uint32_t n_nodes;
     const char *const *nodes;
     uint32_t n_excluded_nodes;
@@ -109,7 +124,12 @@ typedef struct hone_quantize_options {
     bool keep_removable_activations; /* Relu and Clip that the quantization of their output implies
                                         stay in the graph */
     bool quantize_bias;              /* to int32; default true */
-    bool add_qdq_pair_to_weight;     /* weights stay float, with a QuantizeLinear behind */
+    bool weight_adjust_for_int32_bias; /* larger scales of weights where the integers of a bias
+                                          would not fit; default true */
+    bool add_qdq_pair_to_weight;       /* weights stay float, with a QuantizeLinear behind */
+    bool dedicated_qdq_pair;  /* QDQ: every reader of an activation has a pair of its own */
+    bool use_qdq_contrib_ops; /* QDQ: the pairs are operators of com.microsoft, which have 16 and 4
+                                 bits in every opset */
     /* Calibration of activations, in static mode. */
     const hone_dataset *samples;    /* may be NULL where calibration_cache has all ranges */
     uint64_t max_samples;           /* 0: all */
@@ -125,6 +145,10 @@ typedef struct hone_quantize_options {
                             SmoothQuant) */
     double smooth_alpha; /* how much of the spread moves into weights, 0 to 1; < 0: as it is best */
     bool correct_bias;   /* biases make up for the mean error of their layer */
+    bool gptq;           /* weights are rounded so that they make up for each other's errors on the
+                            samples; other modes do so wherever there are samples */
+    bool keep_outliers;  /* channels of the inputs of products with far larger numbers than the
+                            others are computed in float */
     bool search_scales;  /* of weights: those with the least squared error, not those of the range
                             (weight-only, dynamic with less than 8 bits) */
     int64_t accuracy_level; /* of MatMulNBits: 4 lets runtimes compute with int8; 0: not said */

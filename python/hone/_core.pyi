@@ -103,6 +103,7 @@ class Model:
         lists: Dict[str, List[bytes]],
         overrides: List[Tuple[Any, ...]],
         choices: List[Tuple[str, int]],
+        axes: List[Tuple[str, int]],
         cache: Optional[str],
         read: Optional[Callable[[int], Optional[Dict[bytes, Value]]]],
         /,

@@ -26,9 +26,11 @@ typedef struct option_row {
 static const option_row option_rows[] = {
     OPTION(mode, OPTION_INT),
     OPTION(format, OPTION_INT),
+    OPTION(standard_ops, OPTION_BOOL),
     OPTION(activation_type, OPTION_INT),
     OPTION(weight_type, OPTION_INT),
     OPTION(activation_symmetric, OPTION_BOOL),
+    OPTION(activation_restricted_asymmetric, OPTION_BOOL),
     OPTION(weight_symmetric, OPTION_INT),
     OPTION(per_channel, OPTION_BOOL),
     OPTION(reduce_range, OPTION_BOOL),
@@ -40,7 +42,10 @@ static const option_row option_rows[] = {
     OPTION(force_no_input_check, OPTION_BOOL),
     OPTION(keep_removable_activations, OPTION_BOOL),
     OPTION(quantize_bias, OPTION_BOOL),
+    OPTION(weight_adjust_for_int32_bias, OPTION_BOOL),
     OPTION(add_qdq_pair_to_weight, OPTION_BOOL),
+    OPTION(dedicated_qdq_pair, OPTION_BOOL),
+    OPTION(use_qdq_contrib_ops, OPTION_BOOL),
     OPTION(max_samples, OPTION_U64),
     OPTION(calibration, OPTION_INT),
     OPTION(percentile, OPTION_REAL),
@@ -50,6 +55,8 @@ static const option_row option_rows[] = {
     OPTION(equalize, OPTION_BOOL),
     OPTION(smooth_alpha, OPTION_REAL),
     OPTION(correct_bias, OPTION_BOOL),
+    OPTION(gptq, OPTION_BOOL),
+    OPTION(keep_outliers, OPTION_BOOL),
     OPTION(search_scales, OPTION_BOOL),
     OPTION(accuracy_level, OPTION_I64),
     OPTION(explain, OPTION_BOOL),
@@ -127,6 +134,7 @@ typedef struct quantize_call {
     hone_dataset samples;
     hone_quantize_override *overrides;
     hone_quantize_choice *choices;
+    hone_quantize_axis *axes;
     PyObject *read; /* of sample i: a dict from names (bytes) to Values, or None */
     PyObject *now;  /* the sample that the library reads */
     const char **names;
@@ -134,12 +142,14 @@ typedef struct quantize_call {
     bool has_raised; /* an exception waits to be raised */
 } quantize_call;
 
-static int read_entries(PyObject *overrides, PyObject *choices, quantize_call *c) {
+static int read_entries(PyObject *overrides, PyObject *choices, PyObject *axes, quantize_call *c) {
     hone_quantize_options *o = &c->options;
     Py_ssize_t n = PyList_Size(overrides), n_choices = PyList_Size(choices);
+    Py_ssize_t n_axes = PyList_Size(axes);
     c->overrides = hnpy_alloc((size_t)n + 1, sizeof *c->overrides);
     c->choices = hnpy_alloc((size_t)n_choices + 1, sizeof *c->choices);
-    if (!c->overrides || !c->choices)
+    c->axes = hnpy_alloc((size_t)n_axes + 1, sizeof *c->axes);
+    if (!c->overrides || !c->choices || !c->axes)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++)
         if (read_override(PyList_GetItem(overrides, i), &c->overrides[i]) < 0)
@@ -148,6 +158,11 @@ static int read_entries(PyObject *overrides, PyObject *choices, quantize_call *c
         if (!PyArg_ParseTuple(PyList_GetItem(choices, i), "si", &c->choices[i].pattern,
                               &c->choices[i].type))
             return -1;
+    for (Py_ssize_t i = 0; i < n_axes; i++)
+        if (!PyArg_ParseTuple(PyList_GetItem(axes, i), "si", &c->axes[i].op_type, &c->axes[i].axis))
+            return -1;
+    o->n_channel_axes = (uint32_t)n_axes;
+    o->channel_axes = c->axes;
     o->n_overrides = (uint32_t)n;
     o->overrides = c->overrides;
     o->n_choices = (uint32_t)n_choices;
@@ -156,20 +171,22 @@ static int read_entries(PyObject *overrides, PyObject *choices, quantize_call *c
 }
 
 static int read_quantize_call(PyObject *args, quantize_call *c) {
-    PyObject *numbers, *lists, *overrides, *choices;
+    PyObject *numbers, *lists, *overrides, *choices, *axes;
     hone_quantize_options *o = &c->options;
     hone_quantize_options_init(o);
-    return PyArg_ParseTuple(args, "O!O!O!O!zO:quantize", &PyDict_Type, &numbers, &PyDict_Type,
-                            &lists, &PyList_Type, &overrides, &PyList_Type, &choices,
-                            &o->calibration_cache, &c->read) &&
+    return PyArg_ParseTuple(args, "O!O!O!O!O!zO:quantize", &PyDict_Type, &numbers, &PyDict_Type,
+                            &lists, &PyList_Type, &overrides, &PyList_Type, &choices, &PyList_Type,
+                            &axes, &o->calibration_cache, &c->read) &&
                    read_numbers(numbers, o) == 0 &&
                    read_name_list(lists, "op_types", &o->op_types, &o->n_op_types) == 0 &&
                    read_name_list(lists, "excluded_op_types", &o->excluded_op_types,
                                   &o->n_excluded_op_types) == 0 &&
+                   read_name_list(lists, "float_output_op_types", &o->float_output_op_types,
+                                  &o->n_float_output_op_types) == 0 &&
                    read_name_list(lists, "nodes", &o->nodes, &o->n_nodes) == 0 &&
                    read_name_list(lists, "excluded_nodes", &o->excluded_nodes,
                                   &o->n_excluded_nodes) == 0 &&
-                   read_entries(overrides, choices, c) == 0
+                   read_entries(overrides, choices, axes, c) == 0
                ? 0
                : -1;
 }
@@ -264,6 +281,8 @@ PyObject *hnpy_model_quantize(PyObject *model, PyObject *args) {
     free((void *)call.values);
     free(call.overrides);
     free(call.choices);
+    free(call.axes);
+    free((void *)call.options.float_output_op_types);
     free((void *)call.options.op_types);
     free((void *)call.options.excluded_op_types);
     free((void *)call.options.nodes);

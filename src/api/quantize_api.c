@@ -14,6 +14,7 @@ void hone_quantize_options_init(hone_quantize_options *options) {
                                        .per_channel = true,
                                        .matmul_const_b_only = true,
                                        .quantize_bias = true,
+                                       .weight_adjust_for_int32_bias = true,
                                        .calibration = HONE_CALIBRATION_AUTO,
                                        .percentile = 99.999,
                                        .moving_average_constant = 0.01,
@@ -54,15 +55,29 @@ static hone_status check_quantize_options(const hone_quantize_options *o, hone_e
     HN_TRY(hn_api_check_level(o->level, error));
     if (!(o->percentile > 0 && o->percentile <= 100))
         return hn_fail(error, HONE_E_ARGUMENT, "the percentile must be above 0, and at most 100");
+    if (!(o->smooth_alpha <= 1))
+        return hn_fail(error, HONE_E_ARGUMENT, "smooth_alpha must be at most 1");
+    if (!(o->moving_average_constant > 0 && o->moving_average_constant <= 1))
+        return hn_fail(error, HONE_E_ARGUMENT,
+                       "the moving average constant must be above 0, and at most 1");
     HN_TRY(hn_api_require(!o->n_op_types || o->op_types, "op_types", error));
     HN_TRY(hn_api_require(!o->n_excluded_op_types || o->excluded_op_types, "excluded_op_types",
                           error));
+    HN_TRY(hn_api_require(!o->n_float_output_op_types || o->float_output_op_types,
+                          "float_output_op_types", error));
+    HN_TRY(hn_api_require(!o->n_channel_axes || o->channel_axes, "channel_axes", error));
+    for (uint32_t i = 0; i < o->n_channel_axes; i++)
+        HN_TRY(hn_api_require(o->channel_axes[i].op_type, "channel_axes", error));
     HN_TRY(hn_api_require(!o->n_nodes || o->nodes, "nodes", error));
     HN_TRY(hn_api_require(!o->n_excluded_nodes || o->excluded_nodes, "excluded_nodes", error));
     HN_TRY(hn_api_require(!o->n_overrides || o->overrides, "overrides", error));
     HN_TRY(hn_api_require(!o->n_choices || o->choices, "choices", error));
-    for (uint32_t i = 0; i < o->n_choices; i++)
+    for (uint32_t i = 0; i < o->n_choices; i++) {
+        int32_t type = o->choices[i].type;
         HN_TRY(hn_api_require(o->choices[i].pattern, "choices", error));
+        if (type != HN_F32 && type != HN_F16 && type != HN_BF16)
+            HN_TRY(check_quant_type(type, "the weights of a choice", error));
+    }
     HN_TRY(hn_api_require(!o->samples || o->samples->read, "samples.read", error));
     for (uint32_t i = 0; i < o->n_overrides; i++)
         HN_TRY(check_override(&o->overrides[i], error));

@@ -3,11 +3,30 @@
 
 #include <math.h>
 
+/* Without the channels that are computed in float. */
+static bool observe_other_channels(hn_quant_plan *p, hn_observer *o, const hn_kept_channels *kept,
+                                   const hn_array *x) {
+    const hone_allocator *a = hn_arena_allocator(p->arena);
+    uint64_t n = x->n_elems;
+    float *copy, *others = hn_alloc(a, n * sizeof *others + 1);
+    const float *dense = others ? hn_quant_dense(a, x, &copy) : NULL;
+    for (uint64_t i = 0; dense && i < n; i++)
+        others[i] = kept->is_kept[i % kept->n_channels] ? 0 : dense[i];
+    hn_observed_rows rows = {.at = others, .n_rows = 1, .row = n, .stride = n};
+    bool ok = dense && hn_observer_add(o, &rows, p->options->moving_average_constant, p->pool);
+    if (dense)
+        hn_free(a, copy, n * sizeof *copy);
+    hn_free(a, others, n * sizeof *others + 1);
+    return ok;
+}
+
 static bool observe_value(void *ctx, hn_id value, const hn_array *x) {
     hn_quant_plan *p = ctx;
     hn_observer *o = value < p->n_values ? p->values[value].observer : NULL;
     if (!o)
         return true;
+    if (p->values[value].kept)
+        return observe_other_channels(p, o, p->values[value].kept, x);
     uint64_t row = x->row_stride ? (uint64_t)x->dims[x->rank - 1] : x->n_elems;
     hn_observed_rows rows = {.at = x->data,
                              .n_rows = row ? x->n_elems / row : 0,

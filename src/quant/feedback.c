@@ -15,16 +15,16 @@
 
 /* ---- moments --------------------------------------------------------------------------------- */
 
-hn_moments *hn_moments_new(hn_arena *arena, uint64_t k) {
+hn_moments *hn_moments_new(hn_arena *arena, uint64_t k, uint64_t n_groups) {
     hn_moments *m = HN_NEW(arena, hn_moments);
-    float *sums = m ? HN_NEW_N(arena, float, k *k) : NULL;
+    float *sums = m ? HN_NEW_N(arena, float, k *k *n_groups) : NULL;
     if (sums)
-        *m = (hn_moments){.k = k, .sums = sums};
+        *m = (hn_moments){.k = k, .n_groups = n_groups, .sums = sums};
     return sums ? m : NULL;
 }
 
-void hn_moments_add(hn_moments *m, const float *x, uint64_t n, int64_t row, int64_t column,
-                    hn_pool *pool) {
+void hn_moments_add(hn_moments *m, uint64_t group, const float *x, uint64_t n, int64_t row,
+                    int64_t column, hn_pool *pool) {
     int64_t k = (int64_t)m->k;
     hn_gemm_f32(pool, &(hn_gemm_job_f32){.m = k,
                                          .n = k,
@@ -35,17 +35,18 @@ void hn_moments_add(hn_moments *m, const float *x, uint64_t n, int64_t row, int6
                                          .b = x,
                                          .b_row = row,
                                          .b_col = column,
-                                         .c = m->sums,
+                                         .c = m->sums + group * m->k * m->k,
                                          .c_row = k,
                                          .add = true});
-    m->n_rows += n;
+    m->n_rows += group + 1 == m->n_groups ? n : 0;
 }
 
 /* ---- the factors ----------------------------------------------------------------------------- */
 
 typedef struct feedback {
     const hn_feedback_job *job;
-    uint64_t k, n;
+    uint64_t k, n;   /* of a group */
+    uint64_t group;  /* that is rounded now */
     float *factor;   /* k x k: row k has U[j, k] for j < k */
     float *diagonal; /* d */
     float *panel;    /* PANEL x k */
@@ -65,7 +66,7 @@ static void add_scaled_row(float *to, const float *from, float factor, uint64_t 
 
 static bool damp_moments(feedback *f) {
     double mean = 0;
-    memcpy(f->factor, f->job->moments->sums, f->k * f->k * sizeof(float));
+    memcpy(f->factor, f->job->moments->sums + f->group * f->k * f->k, f->k * f->k * sizeof(float));
     for (uint64_t i = 0; i < f->k; i++)
         mean += (double)f->factor[i * f->k + i] / (double)f->k;
     for (uint64_t i = 0; i < f->k; i++)
@@ -124,7 +125,7 @@ static bool factor_moments(feedback *f) {
 /* ---- rounding -------------------------------------------------------------------------------- */
 
 static uint64_t place_in_weight(const feedback *f, uint64_t k, uint64_t n) {
-    return f->job->inputs == HN_INPUTS_ARE_ROWS ? k * f->n + n : n * f->k + k;
+    return f->job->inputs == HN_INPUTS_ARE_ROWS ? k * f->n + n : (f->group * f->n + n) * f->k + k;
 }
 
 static hn_quant_params params_at(const feedback *f, uint64_t i) {
@@ -192,15 +193,14 @@ static double round_rows(feedback *f, bool keeps_numbers) {
 /* ---- a weight -------------------------------------------------------------------------------- */
 
 static hone_status begin_feedback(feedback *f, hn_arena *scratch, const hn_quant_result *r) {
-    const hn_tensor *w = f->job->w;
     uint64_t n_params = r->scale->n_elems;
     f->factor = HN_NEW_N(scratch, float, f->k * f->k);
     f->diagonal = HN_NEW_N(scratch, float, f->k);
     f->panel = HN_NEW_N(scratch, float, PANEL * f->k);
-    f->weight = HN_NEW_N(scratch, float, w->n_elems);
-    f->error = HN_NEW_N(scratch, float, w->n_elems);
+    f->weight = HN_NEW_N(scratch, float, f->k * f->n);
+    f->error = HN_NEW_N(scratch, float, f->k * f->n);
     f->target = HN_NEW_N(scratch, float, PANEL * f->n);
-    f->numbers = HN_NEW_N(scratch, int8_t, w->n_elems);
+    f->numbers = HN_NEW_N(scratch, int8_t, f->k * f->n);
     hn_quant_params *params = HN_NEW_N(scratch, hn_quant_params, n_params);
     if (!f->factor || !f->diagonal || !f->panel || !f->weight || !f->error || !f->target ||
         !f->numbers || !params)
@@ -212,48 +212,61 @@ static hone_status begin_feedback(feedback *f, hn_arena *scratch, const hn_quant
         params[i].zero = (int32_t)zero;
     }
     f->params = params;
-    for (uint64_t k = 0; k < f->k; k++)
-        for (uint64_t n = 0; n < f->n; n++)
-            hn_quant_load(w, place_in_weight(f, k, n), 1, &f->weight[k * f->n + n]);
     return HONE_OK;
 }
 
-static hone_status store_numbers(const feedback *f, hn_arena *arena, hn_quant_result *r) {
-    void *data;
-    hn_tensor *q = hn_tensor_blank(arena, r->q->dtype, r->q->rank, r->q->dims, &data);
-    HN_TRY_PTR(q);
-    hn_array out = {.dtype = q->dtype, .n_elems = q->n_elems, .data = data};
+static void load_group(feedback *f) {
+    for (uint64_t k = 0; k < f->k; k++)
+        for (uint64_t n = 0; n < f->n; n++)
+            hn_quant_load(f->job->w, place_in_weight(f, k, n), 1, &f->weight[k * f->n + n]);
+}
+
+static void store_group(const feedback *f, hn_array *out) {
     for (uint64_t k = 0; k < f->k; k++)
         for (uint64_t n = 0; n < f->n; n++) {
             int64_t number = f->numbers[k * f->n + n];
-            hn_store_i64(&out, place_in_weight(f, k, n), 1, &number);
+            hn_store_i64(out, place_in_weight(f, k, n), 1, &number);
         }
-    r->q = q;
-    return HONE_OK;
 }
 
 static hone_status give_feedback(feedback *f, hn_arena *scratch, hn_arena *arena,
                                  hn_quant_result *result, double *gain) {
+    void *data;
+    double plain = 0, best = 0;
     HN_TRY(begin_feedback(f, scratch, result));
-    if (!factor_moments(f))
+    hn_tensor *q =
+        hn_tensor_blank(arena, result->q->dtype, result->q->rank, result->q->dims, &data);
+    HN_TRY_PTR(q);
+    memcpy(data, result->q->data, result->q->data_bytes);
+    hn_array out = {.dtype = q->dtype, .n_elems = q->n_elems, .data = data};
+    for (f->group = 0; f->group < f->job->moments->n_groups; f->group++) {
+        load_group(f);
+        if (!factor_moments(f))
+            continue;
+        double before = round_rows(f, true), after = round_rows(f, false);
+        plain += before;
+        best += fmin(before, after);
+        if (after < before)
+            store_group(f, &out);
+    }
+    if (!(best < plain))
         return HONE_OK;
-    double plain = round_rows(f, true), with_feedback = round_rows(f, false);
-    if (!(with_feedback < plain))
-        return HONE_OK;
-    *gain = with_feedback > 0 ? plain / with_feedback : INFINITY;
-    return store_numbers(f, arena, result);
+    *gain = best > 0 ? plain / best : INFINITY;
+    result->q = q;
+    return HONE_OK;
 }
 
 hone_status hn_quant_feedback(const hn_feedback_job *job, hn_arena *arena, hn_quant_result *result,
                               double *gain) {
     feedback f = {.job = job, .k = job->moments->k, .limits = hn_quant_limits_of(job->type)};
     *gain = 1;
-    if (job->inputs == HN_INPUTS_NONE || f.k == 0 || job->w->n_elems % f.k ||
-        job->w->n_elems == 0 || !hn_dtype_is_int(job->type->dtype) ||
-        hn_dtype_bits(job->type->dtype) > 8 ||
+    uint64_t n_groups = job->moments->n_groups;
+    if (job->inputs == HN_INPUTS_NONE || f.k == 0 || job->w->n_elems % (f.k * n_groups) ||
+        job->w->n_elems == 0 || (n_groups > 1 && job->inputs != HN_INPUTS_ARE_COLUMNS) ||
+        !hn_dtype_is_int(job->type->dtype) || hn_dtype_bits(job->type->dtype) > 8 ||
         !hn_quant_groups_of(job->w, job->axis, job->block, &f.groups))
         return HONE_OK;
-    f.n = job->w->n_elems / f.k;
+    f.n = job->w->n_elems / f.k / n_groups;
     hn_arena *scratch = hn_arena_new(hn_arena_allocator(arena));
     HN_TRY_PTR(scratch);
     hone_status status = give_feedback(&f, scratch, arena, result, gain);

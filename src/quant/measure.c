@@ -52,7 +52,7 @@ static hone_status rounded_weight(measurement *m, hn_id node, const hn_tensor **
     return HONE_OK;
 }
 
-static hn_id next_node(const hn_graph *g, hn_id node) {
+hn_id hn_quant_next_node(const hn_graph *g, hn_id node) {
     const hn_block *b = hn_block_at(g, 0);
     for (uint32_t i = 0; i + 1 < b->nodes.n; i++)
         if (b->nodes.at[i] == node)
@@ -90,7 +90,7 @@ static hn_id put_rounding(measurement *m, hn_id before, hn_id x) {
 static hone_status double_layer(measurement *m, hn_id id, hone_error *err) {
     const hn_node *n = hn_node_at(m->p->g, id);
     hn_strtab *names = m->model->names;
-    hn_id inputs[8], before = next_node(m->p->g, id);
+    hn_id inputs[8], before = hn_quant_next_node(m->p->g, id);
     const hn_tensor *w;
     if (n->n_inputs > HN_COUNT(inputs))
         return HONE_OK;

@@ -50,6 +50,7 @@ typedef struct qoperator_job {
     hn_arena *scratch;
     hn_patch *patch;
     hn_id node;
+    bool allows_ms;
     HN_VEC(hn_id) inputs; /* of the new node */
 } qoperator_job;
 
@@ -67,6 +68,16 @@ static bool quantized_operand(const hn_graph *g, hn_id value, qoperand *out) {
     *out = (qoperand){hn_quant_input(g, producer, 0), hn_quant_input(g, producer, 1),
                       hn_quant_input(g, producer, 2)};
     return true;
+}
+
+/* A weight with one scale, or with one per output channel. */
+static bool quantized_weight(const hn_graph *g, hn_id node, qoperand *out) {
+    hn_id value = hn_quant_input(g, node, 1);
+    if (!quantized_operand(g, value, out))
+        return false;
+    const hn_tensor *q = hn_value_at(g, out->q)->init;
+    const hn_attr *axis = hn_node_attr(hn_node_at(g, hn_value_at(g, value)->producer), "axis");
+    return !q || !axis || axis->v.i == hn_quant_channel_axis(g, node, q);
 }
 
 /* The QuantizeLinear that alone reads the output; HN_NONE: it is read as floats. */
@@ -119,7 +130,7 @@ static bool push_product(qoperator_job *job, const qoperator_row *row, hn_id qua
     hn_id *in = hn_node_at(job->g, job->node)->inputs;
     qoperand a, b, bias = {HN_NONE, HN_NONE, HN_NONE};
     hn_id third = hn_quant_input(job->g, job->node, 2);
-    if (!quantized_operand(job->g, in[0], &a) || !quantized_operand(job->g, in[1], &b) ||
+    if (!quantized_operand(job->g, in[0], &a) || !quantized_weight(job->g, job->node, &b) ||
         (third != HN_NONE && !quantized_operand(job->g, third, &bias)))
         return false;
     if (row->form == QFORM_MATMUL && quantizer == HN_NONE) /* MatMulIntegerToFloat */
@@ -159,7 +170,7 @@ static bool push_move(qoperator_job *job, hn_id quantizer) {
 
 /* ---- all --------------------------------------------------------------------------------------------- */
 
-static hone_status import_domain_of(hn_model *m, hn_str domain) {
+hone_status hn_quant_import_domain(hn_model *m, hn_str domain) {
     hn_opset import = {.domain = domain, .version = 1};
     if (!domain || domain->n == 0 || hn_opset_version(&m->opsets, domain) >= 0)
         return HONE_OK;
@@ -188,14 +199,16 @@ static hone_status write_qoperator(qoperator_job *job, const qoperator_row *row,
     hn_patch_replace(job->patch, replaced, hn_patch_output(job->patch, node, 0));
     if (hn_arena_has_failed(job->m->arena))
         return HONE_E_NOMEM;
-    HN_TRY(import_domain_of(job->m, domain));
+    HN_TRY(hn_quant_import_domain(job->m, domain));
     return hn_patch_apply(job->patch, job->g, err);
 }
 
 static hone_status convert_to_qoperator(qoperator_job *job, const qoperator_row *row,
                                         hone_error *err) {
     hn_id quantizer = quantizer_of(job->g, job->node);
-    bool takes_float = row->form == QFORM_MATMUL || row->form == QFORM_GEMM, ok;
+    bool takes_float = job->allows_ms && (row->form == QFORM_MATMUL || row->form == QFORM_GEMM), ok;
+    if (*row->domain && !job->allows_ms)
+        return HONE_OK;
     if (quantizer == HN_NONE && !takes_float)
         return HONE_OK;
     if (quantizer != HN_NONE && hn_quant_input(job->g, quantizer, 2) == HN_NONE)
@@ -212,8 +225,8 @@ static hone_status convert_to_qoperator(qoperator_job *job, const qoperator_row 
     return ok ? write_qoperator(job, row, quantizer, err) : HONE_OK;
 }
 
-hone_status hn_quant_to_qoperators(hn_model *m, hone_error *err) {
-    qoperator_job job = {.m = m, .g = m->graph};
+hone_status hn_quant_to_qoperators(hn_model *m, bool allows_ms, hone_error *err) {
+    qoperator_job job = {.m = m, .g = m->graph, .allows_ms = allows_ms};
     HN_TRY(hn_infer_model(m, &(hn_infer_options){0}, err));
     job.scratch = hn_arena_new(hn_arena_allocator(m->arena));
     HN_TRY_PTR(job.scratch);

@@ -39,6 +39,8 @@ typedef struct hn_quant_report {
 hn_quant_report *hn_quant_report_new(const hone_allocator *a);
 void hn_quant_report_free(hn_quant_report *r); /* NULL is fine */
 bool hn_quant_report_note(hn_quant_report *r, const char *fmt, ...) HN_PRINTF(2, 3);
+/* A note: layers that were rounded with feedback, and the sum of the logarithms of the gains. */
+hone_status hn_quant_tell_of_feedback(hn_quant_report *report, uint32_t n_layers, double log_gain);
 void hn_quant_report_json(const hn_quant_report *r, const char *label, hn_json *j);
 
 /* A quantized copy of the model, which must outlive it. */

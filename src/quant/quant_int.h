@@ -28,6 +28,9 @@ const hn_quant_op *hn_quant_op_of(const hn_graph *g, hn_id node); /* NULL: none 
 bool hn_quant_is_data(const hn_quant_op *op, uint32_t slot);
 /* The axis of the output channels of a weight; -1: per tensor only. */
 int32_t hn_quant_channel_axis(const hn_graph *g, hn_id node, const hn_tensor *w);
+/* The same where the caller has not set another one. */
+int32_t hn_quant_axis_of(const hone_quantize_options *o, const hn_graph *g, hn_id node,
+                         const hn_tensor *w);
 /* Relu, or Clip with constant bounds: numbers are clamped to [low, high]. */
 bool hn_quant_clamp(const hn_graph *g, hn_id node, double *low, double *high);
 
@@ -39,6 +42,7 @@ typedef struct hn_quant_node {
     const char *reason; /* why a candidate is not */
     uint64_t float_bytes, quantized_bytes;
     double weight_sqnr, input_sqnr, output_sqnr;
+    const struct hn_static_weight *rounded; /* with feedback; NULL: not yet */
 } hn_quant_node;
 
 typedef struct hn_quant_value {
@@ -47,11 +51,21 @@ typedef struct hn_quant_value {
     bool has_params;   /* of the caller */
     hn_id tied_to;     /* parameters are those of that value; itself at the root */
     hn_observer *observer;
+    const struct hn_kept_channels
+        *kept; /* that integers do not show, of the last axis; NULL: none */
     hn_quant_type type;
     double low, high;
     const char *method;
     hn_quant_params params;
 } hn_quant_value;
+
+/* Channels of a value that are computed in float. */
+typedef struct hn_kept_channels {
+    hn_id value;
+    uint64_t n_channels;
+    int64_t n_kept;
+    const bool *is_kept;
+} hn_kept_channels;
 
 typedef struct hn_quant_plan {
     hn_model *model;
@@ -63,7 +77,11 @@ typedef struct hn_quant_plan {
     hn_quant_node *nodes;   /* by node */
     hn_quant_value *values; /* by value */
     uint32_t n_nodes, n_values;
-    const bool *is_sensitive; /* by node: stays float; NULL: not known yet */
+    struct hn_moments **moments; /* by node: of its inputs, for rounding; NULL: not asked for */
+    uint32_t n_rounded;          /* layers whose products rounding made nearer */
+    double rounding_gain;        /* sum of the logarithms of how many times */
+    const char **float_reasons;  /* by node: why it stays float; NULL: nothing is known yet */
+    HN_VEC(hn_kept_channels) kept_channels;
     hn_pool *pool;
 } hn_quant_plan;
 
@@ -118,11 +136,27 @@ hone_status hn_quant_write_cache(const hn_quant_plan *p, const char *path, hone_
 
 /* ---- rescue, errors, writing --------------------------------------------------------------------- */
 
+/* Right sides of products that are transposed constants become constants. */
+hone_status hn_quant_fold_transposes(hn_model *m, hone_error *err);
 hone_status hn_quant_equalize(hn_quant_plan *p, hone_error *err);
+/* Dynamic and weight-only modes. */
+hone_status hn_quant_weights(hn_model *m, const hone_quantize_options *o,
+                             const hn_quant_source *source, hn_quant_report *report,
+                             hone_error *err);
+/* Static mode has no integer kernels for recurrent layers; their weights are stored as integers. */
+hone_status hn_quant_store_recurrent(hn_model *m, const hone_quantize_options *o,
+                                     hn_quant_report *report, hone_error *err);
+/* Products of outlier channels become nodes of their own; selects again. */
+hone_status hn_quant_keep_outliers(hn_quant_plan *p, hone_error *err);
+/* The node of the main graph behind a node; HN_NONE: it is the last one. */
+hn_id hn_quant_next_node(const hn_graph *g, hn_id node);
 /* Measures errors layer by layer: for the report, and with correct_bias for the biases. */
 hone_status hn_quant_measure(hn_quant_plan *p, hone_error *err);
 hone_status hn_quant_write_qdq(hn_quant_plan *p, hone_error *err);
-/* QDQ groups become operators on integers where there are such. */
-hone_status hn_quant_to_qoperators(hn_model *m, hone_error *err);
+/* Does nothing for domains that the model knows, and for the standard (NULL). */
+hone_status hn_quant_import_domain(hn_model *m, hn_str domain);
+/* QDQ groups become operators on integers where there are such, of com.microsoft only if
+ * allows_ms. */
+hone_status hn_quant_to_qoperators(hn_model *m, bool allows_ms, hone_error *err);
 
 #endif /* HN_QUANT_INT_H */

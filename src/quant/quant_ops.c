@@ -93,6 +93,17 @@ int32_t hn_quant_channel_axis(const hn_graph *g, hn_id node, const hn_tensor *w)
     return w->rank == 2 ? 1 : -1; /* MatMul, and columns of a table */
 }
 
+int32_t hn_quant_axis_of(const hone_quantize_options *o, const hn_graph *g, hn_id node,
+                         const hn_tensor *w) {
+    for (uint32_t i = 0; i < o->n_channel_axes; i++) {
+        int32_t axis = o->channel_axes[i].axis;
+        axis += axis < 0 ? w->rank : 0;
+        if (hn_str_is(hn_node_at(g, node)->op, o->channel_axes[i].op_type))
+            return axis >= 0 && axis < w->rank ? axis : -1;
+    }
+    return hn_quant_channel_axis(g, node, w);
+}
+
 static bool scalar_const(const hn_graph *g, hn_id node, uint32_t slot, double *out) {
     const hn_tensor *t = hn_quant_const_input(g, node, slot);
     return t && t->n_elems == 1 && hn_tensor_get_f64(t, 0, out);

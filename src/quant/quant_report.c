@@ -111,3 +111,12 @@ void hn_quant_report_json(const hn_quant_report *r, const char *label, hn_json *
     hn_json_array_end(j);
     hn_json_object_end(j);
 }
+
+hone_status hn_quant_tell_of_feedback(hn_quant_report *report, uint32_t n_layers, double log_gain) {
+    bool ok = hn_quant_report_note(
+        report,
+        "rounded %u layers with error feedback: the squared error of their products on the samples "
+        "is %.3g times smaller",
+        n_layers, n_layers ? exp(log_gain / n_layers) : 1.0);
+    return ok ? HONE_OK : HONE_E_NOMEM;
+}

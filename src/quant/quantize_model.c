@@ -1,8 +1,8 @@
 /* Quantization from a model to a model: the graph is optimized, decided upon, calibrated, written.
  */
 #include "pass/pass.h"
-#include "quant/quant_int.h"
-#include "quant/writers.h"
+#include "quant/input_moments.h"
+#include "quant/writer.h"
 
 #include <math.h>
 
@@ -19,12 +19,18 @@ static int64_t opset_knowing(hn_dtype t) {
 }
 
 static int64_t needed_opset(const hone_quantize_options *o) {
+    if (o->use_qdq_contrib_ops && o->mode == HONE_QUANTIZE_STATIC &&
+        o->format == HONE_QUANTIZE_QDQ && !o->block_size)
+        return opset_knowing(HN_I8);
     int64_t opset = opset_knowing((hn_dtype)o->weight_type);
     if (o->mode == HONE_QUANTIZE_STATIC)
         opset = HN_MAX(opset, opset_knowing((hn_dtype)o->activation_type));
     for (uint32_t i = 0; i < o->n_overrides; i++)
         if (o->overrides[i].type && o->overrides[i].type != HN_F32)
             opset = HN_MAX(opset, opset_knowing((hn_dtype)o->overrides[i].type));
+    for (uint32_t i = 0; i < o->n_choices; i++)
+        if (hn_quant_supports((hn_dtype)o->choices[i].type))
+            opset = HN_MAX(opset, opset_knowing((hn_dtype)o->choices[i].type));
     return o->block_size ? HN_MAX(opset, 21) : opset;
 }
 
@@ -46,7 +52,11 @@ static hone_status prepare_model(const hn_model *m, const hone_quantize_options 
     if (onnx && hn_opset_version(&(*out)->opsets, onnx) < needed_opset(o))
         options.opset = needed_opset(o);
     if (status == HONE_OK)
+        hn_write_unlist_weights(*out);
+    if (status == HONE_OK)
         status = hn_optimize(*out, &options, log, err);
+    if (status == HONE_OK)
+        status = hn_quant_fold_transposes(*out, err);
     if (status == HONE_OK)
         status = hn_infer_model(*out, &(hn_infer_options){0}, err);
     hn_opt_log_free(log);
@@ -63,6 +73,38 @@ static hone_status check_node_names(const hn_model *m, uint32_t n, const char *c
             return hn_fail(err, HONE_E_NOT_FOUND, "the model has no node '%s' to %s", patterns[i],
                            what);
     }
+    return HONE_OK;
+}
+
+static bool has_tensor(const hn_graph *g, const char *name) {
+    for (hn_id id = 0; id < g->values.n; id++)
+        if (strcmp(hn_s(hn_value_at(g, id)->name), name) == 0)
+            return true;
+    return false;
+}
+
+static hone_status check_names(const hn_model *m, const hone_quantize_options *o, hone_error *err) {
+    HN_TRY(check_node_names(m, o->n_nodes, o->nodes, "quantize", err));
+    HN_TRY(check_node_names(m, o->n_excluded_nodes, o->excluded_nodes, "leave out", err));
+    for (uint32_t i = 0; i < o->n_choices; i++)
+        HN_TRY(check_node_names(m, 1, &o->choices[i].pattern, "choose a type for", err));
+    for (uint32_t i = 0; i < o->n_overrides; i++)
+        if (!has_tensor(m->graph, o->overrides[i].tensor))
+            return hn_fail(err, HONE_E_NOT_FOUND, "the model has no tensor '%s' to override",
+                           o->overrides[i].tensor);
+    return HONE_OK;
+}
+
+/* Optimization may have removed tensors. */
+static hone_status note_lost_overrides(const hn_model *m, const hone_quantize_options *o,
+                                       hn_quant_report *report) {
+    for (uint32_t i = 0; i < o->n_overrides; i++)
+        if (!has_tensor(m->graph, o->overrides[i].tensor) &&
+            !hn_quant_report_note(report,
+                                  "the override of '%s' has no effect: optimization removed the "
+                                  "tensor; --level basic may keep it",
+                                  o->overrides[i].tensor))
+            return HONE_E_NOMEM;
     return HONE_OK;
 }
 
@@ -120,18 +162,19 @@ static hone_status report_nodes(hn_quant_plan *p) {
 
 /* The N layers with the smallest signal to noise. */
 static hone_status find_sensitive(hn_quant_plan *p) {
-    bool *is_sensitive = HN_NEW_N(p->arena, bool, (size_t)p->n_nodes + 1);
-    HN_TRY_PTR(is_sensitive);
+    const char **reasons = p->float_reasons;
+    if (!reasons)
+        HN_TRY_PTR(reasons = HN_NEW_N(p->arena, const char *, (size_t)p->n_nodes + 1));
     for (uint32_t i = 0; i < p->options->keep_sensitive; i++) {
         hn_id worst = HN_NONE;
         for (hn_id id = 0; id < p->n_nodes; id++)
-            if (!is_sensitive[id] && !isnan(p->nodes[id].output_sqnr) &&
+            if (!reasons[id] && !isnan(p->nodes[id].output_sqnr) &&
                 (worst == HN_NONE || p->nodes[id].output_sqnr < p->nodes[worst].output_sqnr))
                 worst = id;
         if (worst != HN_NONE)
-            is_sensitive[worst] = true;
+            reasons[worst] = "it is one of the most sensitive layers";
     }
-    p->is_sensitive = is_sensitive;
+    p->float_reasons = reasons;
     return HONE_OK;
 }
 
@@ -157,7 +200,41 @@ static hone_status select_again(hn_quant_plan *p, hone_error *err) {
         p->nodes[id].output_sqnr = nodes[id].output_sqnr;
     }
     p->report->tensors.n = 0;
+    p->n_rounded = 0;
+    p->rounding_gain = 0;
     return hn_quant_settle(p, err);
+}
+
+/* Weights of channels that are computed in float are 0, and make up for nothing. */
+static void forget_channels(const hn_quant_plan *p, hn_id node, const hn_kept_channels *kept) {
+    hn_moments *m = node == HN_NONE ? NULL : p->moments[node];
+    for (uint64_t c = 0; m && m->k == kept->n_channels && c < m->k; c++)
+        for (uint64_t i = 0; kept->is_kept[c] && i < m->k; i++)
+            m->sums[c * m->k + i] = m->sums[i * m->k + c] = 0;
+}
+
+static hone_status watch_inputs_of_layers(hn_quant_plan *p, hone_error *err) {
+    hn_quant_pass pass = hn_quant_pass_of(p, NULL, NULL);
+    if (!p->source)
+        return hn_fail(err, HONE_E_ARGUMENT, "rounding of weights (gptq) needs samples");
+    HN_TRY(hn_input_moments(&pass, p->arena, &p->moments, err));
+    for (uint32_t i = 0; i < p->kept_channels.n; i++) {
+        const hn_value *v = hn_value_at(p->g, p->kept_channels.at[i].value);
+        for (uint32_t k = 0; k < v->uses.n; k++)
+            forget_channels(p, v->uses.at[k].node, &p->kept_channels.at[i]);
+    }
+    return HONE_OK;
+}
+
+static hone_status write_chosen_halves(hn_quant_plan *p, hn_dtype to, hone_error *err) {
+    HN_VEC(hn_id) chosen = {0};
+    for (hn_id id = 0; id < p->n_nodes; id++) {
+        const hn_node *n = hn_node_at(p->g, id);
+        if (n->block != HN_NONE && hn_quant_choice_of(p->options, hn_s(n->name)) == to &&
+            !HN_VEC_PUSH(p->arena, &chosen, id))
+            return HONE_E_NOMEM;
+    }
+    return chosen.n ? hn_write_halves(p->model, to, chosen.n, chosen.at, err) : HONE_OK;
 }
 
 static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
@@ -165,6 +242,10 @@ static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
     HN_TRY(hn_quant_select(p));
     if (o->equalize)
         HN_TRY(hn_quant_equalize(p, err));
+    if (o->keep_outliers)
+        HN_TRY(hn_quant_keep_outliers(p, err));
+    if (o->gptq)
+        HN_TRY(watch_inputs_of_layers(p, err));
     HN_TRY(hn_quant_calibrate(p, err));
     if (o->explain || o->correct_bias || o->keep_sensitive)
         HN_TRY(hn_quant_measure(p, err));
@@ -172,7 +253,14 @@ static hone_status quantize_static(hn_quant_plan *p, hone_error *err) {
         HN_TRY(select_again(p, err));
     HN_TRY(hn_quant_write_qdq(p, err));
     HN_TRY(report_nodes(p));
-    return o->format == HONE_QUANTIZE_QOPERATOR ? hn_quant_to_qoperators(p->model, err) : HONE_OK;
+    HN_TRY(hn_quant_store_recurrent(p->model, o, p->report, err));
+    HN_TRY(write_chosen_halves(p, HN_F16, err));
+    HN_TRY(write_chosen_halves(p, HN_BF16, err));
+    if (o->gptq)
+        HN_TRY(hn_quant_tell_of_feedback(p->report, p->n_rounded, p->rounding_gain));
+    return o->format == HONE_QUANTIZE_QOPERATOR
+               ? hn_quant_to_qoperators(p->model, !o->standard_ops, err)
+               : HONE_OK;
 }
 
 static hone_status with_plan(hn_model *m, const hone_quantize_options *o,
@@ -192,89 +280,6 @@ static hone_status with_plan(hn_model *m, const hone_quantize_options *o,
     return status;
 }
 
-/* ---- dynamic, weights only ---------------------------------------------------------------------------- */
-
-typedef struct weight_notes {
-    hn_quant_report *report;
-    uint32_t n_feedback; /* layers that were rounded with feedback */
-    double log_gain;     /* sum over them */
-} weight_notes;
-
-static hone_status keep_quant_note(void *ctx, const hn_quant_note *note) {
-    weight_notes *notes = ctx;
-    hn_quant_report *r = notes->report;
-    if (note->feedback_gain > 1 && isfinite(note->feedback_gain)) {
-        notes->n_feedback++;
-        notes->log_gain += log(note->feedback_gain);
-    }
-    hone_quantized_node n = {.node = hn_arena_printf(r->arena, "%s", note->node),
-                             .op = hn_arena_printf(r->arena, "%s", note->op),
-                             .is_quantized = note->is_quantized,
-                             .reason = hn_arena_printf(r->arena, "%s", note->reason),
-                             .float_bytes = note->float_bytes,
-                             .quantized_bytes = note->quantized_bytes,
-                             .weight_sqnr = note->weight_sqnr,
-                             .input_sqnr = NAN,
-                             .output_sqnr = NAN};
-    r->float_bytes += n.float_bytes;
-    r->quantized_bytes += n.quantized_bytes;
-    bool ok = n.node && n.op && n.reason && HN_VEC_PUSH(r->arena, &r->nodes, n);
-    return ok ? HONE_OK : HONE_E_NOMEM;
-}
-
-static hone_status tell_of_feedback(const weight_notes *notes) {
-    if (notes->n_feedback == 0)
-        return HONE_OK;
-    bool ok = hn_quant_report_note(
-        notes->report,
-        "rounded %u layers with error feedback: the squared error of their products on the samples "
-        "is %.3g times smaller",
-        notes->n_feedback, exp(notes->log_gain / notes->n_feedback));
-    return ok ? HONE_OK : HONE_E_NOMEM;
-}
-
-static hone_status quantize_weights(hn_model *m, const hone_quantize_options *o,
-                                    const hn_quant_source *source, hn_quant_report *report,
-                                    hone_error *err) {
-    bool is_dynamic = o->mode == HONE_QUANTIZE_DYNAMIC;
-    hn_quant_choice *choices = HN_NEW_N(report->arena, hn_quant_choice, (size_t)o->n_choices + 1);
-    HN_TRY_PTR(choices);
-    for (uint32_t i = 0; i < o->n_choices; i++)
-        choices[i] = (hn_quant_choice){o->choices[i].pattern, (hn_dtype)o->choices[i].type};
-    hn_write_options w;
-    hn_write_options_init(&w);
-    w.weight = hn_quant_weight_type(o);
-    w.is_per_channel = o->per_channel;
-    w.block = o->block_size;
-    w.uses_nbits = o->format == HONE_QUANTIZE_QOPERATOR;
-    w.allows_ms = o->format == HONE_QUANTIZE_QOPERATOR;
-    w.is_const_b_only = o->matmul_const_b_only;
-    w.n_ops = o->n_op_types;
-    w.ops = o->op_types;
-    w.n_excluded_ops = o->n_excluded_op_types;
-    w.excluded_ops = o->excluded_op_types;
-    w.n_nodes = o->n_nodes;
-    w.nodes = o->nodes;
-    w.n_excluded_nodes = o->n_excluded_nodes;
-    w.excluded_nodes = o->excluded_nodes;
-    w.n_choices = o->n_choices;
-    w.choices = choices;
-    w.rounding = o->search_scales ? HN_ROUND_SEARCH : HN_ROUND_RANGE;
-    w.accuracy_level = o->accuracy_level;
-    w.samples = source;
-    w.max_samples = o->max_samples;
-    w.progress = o->progress;
-    w.progress_ctx = o->progress_ctx;
-    w.pool = source ? hn_pool_new(o->n_threads, hn_arena_allocator(m->arena)) : NULL;
-    w.tell = keep_quant_note;
-    weight_notes notes = {.report = report};
-    w.ctx = &notes;
-    hone_status status =
-        is_dynamic ? hn_quant_dynamic(m, &w, err) : hn_quant_weight_only(m, &w, err);
-    hn_pool_free(w.pool);
-    return status == HONE_OK ? tell_of_feedback(&notes) : status;
-}
-
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
 hone_status hn_quantize(const hn_model *m, const hone_quantize_options *o,
@@ -284,12 +289,13 @@ hone_status hn_quantize(const hn_model *m, const hone_quantize_options *o,
     if (is_quantized_already(m->graph))
         return hn_fail(err, HONE_E_INVALID,
                        "the model is quantized already; quantize the float model it was made of");
-    HN_TRY(check_node_names(m, o->n_nodes, o->nodes, "quantize", err));
-    HN_TRY(check_node_names(m, o->n_excluded_nodes, o->excluded_nodes, "leave out", err));
+    HN_TRY(check_names(m, o, err));
     hone_status status = prepare_model(m, o, out, err);
     if (status == HONE_OK)
+        status = note_lost_overrides(*out, o, report);
+    if (status == HONE_OK)
         status = o->mode == HONE_QUANTIZE_STATIC ? with_plan(*out, o, source, report, err)
-                                                 : quantize_weights(*out, o, source, report, err);
+                                                 : hn_quant_weights(*out, o, source, report, err);
     if (status != HONE_OK) {
         hn_model_free(*out);
         *out = NULL;

@@ -47,12 +47,22 @@ hn_quant_limits hn_quant_limits_of(const hn_quant_type *type) {
     return type->is_reduced ? row->reduced : type->is_symmetric ? row->symmetric : row->full;
 }
 
+/* The zero point is the least number or the middle one; the range fits. */
+static hn_quant_params restricted_params(hn_quant_limits limits, double min, double max) {
+    int32_t zero = min < 0 ? (limits.low + limits.high + 1) / 2 : limits.low;
+    double above = max / (limits.high - zero);
+    double scale = min < 0 ? fmax(above, -min / (zero - limits.low)) : above;
+    return (hn_quant_params){scale >= FLT_MIN ? (float)scale : 1.0f, zero};
+}
+
 hn_quant_params hn_quant_params_of(const hn_quant_type *type, double min, double max) {
     const quant_row *row = find_quant_row(type->dtype);
     hn_quant_limits limits = hn_quant_limits_of(type);
     min = fmin(min, 0);
     max = fmax(max, 0);
     bool is_float8 = row && row->max_finite > 0;
+    if (type->is_restricted && type->dtype == HN_U8 && !type->is_symmetric)
+        return restricted_params(limits, min, max);
     if (type->is_symmetric || is_float8) {
         max = fmax(-min, max);
         min = -max;

@@ -8,8 +8,9 @@
 /* dtype: int2/4/8/16, their unsigned forms, or float8 (where a scale has no zero point). */
 typedef struct hn_quant_type {
     hn_dtype dtype;
-    bool is_symmetric; /* the range is [-m, m]; signed types have zero point 0 */
-    bool is_reduced;   /* one bit less, for products that add pairs in 16 bits */
+    bool is_symmetric;  /* the range is [-m, m]; signed types have zero point 0 */
+    bool is_reduced;    /* one bit less, for products that add pairs in 16 bits */
+    bool is_restricted; /* asymmetric uint8: the zero point is 0 or 128 */
 } hn_quant_type;
 
 /* real = (integer - zero) * scale */

@@ -108,10 +108,13 @@ static const char *node_obstacle(const hn_quant_plan *p, hn_id node) {
         return "its operator is excluded";
     if (fits_any(name, o->n_excluded_nodes, o->excluded_nodes))
         return "it is excluded by name";
-    if (p->is_sensitive && p->is_sensitive[node])
-        return "it is one of the most sensitive layers";
-    if (hn_quant_choice_of(o, name) == HN_F32)
+    if (p->float_reasons && p->float_reasons[node])
+        return p->float_reasons[node];
+    hn_dtype chosen = hn_quant_choice_of(o, name);
+    if (chosen == HN_F32)
         return "a choice keeps it float";
+    if (chosen == HN_F16 || chosen == HN_BF16)
+        return "a choice computes it in half precision";
     if (o->n_nodes && op->role == HN_ROLE_LAYER && !fits_any(name, o->n_nodes, o->nodes))
         return "it is not among the nodes that were named";
     if (n->block != 0)
@@ -305,10 +308,11 @@ static void mark_value(hn_quant_plan *p, hn_id value) {
     const hone_quantize_override *own = override_of(p, value);
     if (v->is_quantized || is_kept_float(p, value))
         return;
-    *v = (hn_quant_value){
-        .is_quantized = true,
-        .tied_to = value,
-        .type = {.dtype = (hn_dtype)o->activation_type, .is_symmetric = o->activation_symmetric}};
+    *v = (hn_quant_value){.is_quantized = true,
+                          .tied_to = value,
+                          .type = {.dtype = (hn_dtype)o->activation_type,
+                                   .is_symmetric = o->activation_symmetric,
+                                   .is_restricted = o->activation_restricted_asymmetric}};
     if (!own)
         return;
     if (own->type)
@@ -329,7 +333,9 @@ static void mark_outputs(hn_quant_plan *p, hn_id id) {
     const hn_node *n = hn_node_at(p->g, id);
     const hn_quant_op *op = p->nodes[id].op;
     hn_id clamp = hn_quant_following_clamp(p, id);
-    if (op->role == HN_ROLE_LOOKUP || (op->keeps_float_output && !is_wanted(p, n->outputs[0])))
+    if (op->role == HN_ROLE_LOOKUP || (op->keeps_float_output && !is_wanted(p, n->outputs[0])) ||
+        fits_any(hn_s(n->op), p->options->n_float_output_op_types,
+                 p->options->float_output_op_types))
         return;
     for (uint32_t i = 0; i < n->n_outputs; i++)
         if (n->outputs[i] != HN_NONE && is_float_value(p->g, n->outputs[i]))
@@ -381,5 +387,7 @@ hone_status hn_quant_select(hn_quant_plan *p) {
         HN_TRY(keep_end_layers(p, false));
     drop_misfits(p);
     mark_values(p);
+    for (uint32_t i = 0; i < p->kept_channels.n; i++)
+        p->values[p->kept_channels.at[i].value].kept = &p->kept_channels.at[i];
     return HONE_OK;
 }

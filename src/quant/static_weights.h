@@ -12,9 +12,9 @@ typedef struct hn_static_weight {
     int64_t block; /* 0: not in blocks */
     double sqnr;
 } hn_static_weight;
-/* Of a layer or a lookup. With a bias whose integers would not fit, scales of channels are larger
- * than their range asks for. */
-hone_status hn_static_weight_of(const hn_quant_plan *p, hn_id node, hn_static_weight *out,
+/* Of a layer or a lookup; rounded with feedback where the plan has moments. With a bias whose
+ * integers would not fit, scales of channels are larger than their range asks for. */
+hone_status hn_static_weight_of(hn_quant_plan *p, hn_id node, hn_static_weight *out,
                                 hone_error *err);
 
 typedef struct hn_static_bias {

@@ -1,6 +1,8 @@
 /* Writing the QDQ format: QuantizeLinear and DequantizeLinear around the float operators. */
 #include "quant/static_weights.h"
 
+enum { LEAST_FOLDED_SCALES = 24 }; /* fewer take less than a node */
+
 typedef struct known_const {
     const hn_tensor *tensor;
     hn_id of; /* the weight that it was made of; HN_NONE: zero points of any */
@@ -13,7 +15,7 @@ typedef struct qdq_writer {
     HN_VEC(known_const) known;
     uint32_t *position;    /* by node of the main graph: its place */
     hn_id *scales, *zeros; /* by value: constants of the parameters of its root */
-    hn_str quantize, dequantize;
+    hn_str domain, quantize, dequantize, multiply;
 } qdq_writer;
 
 /* ---- pieces --------------------------------------------------------------------------------------- */
@@ -49,8 +51,8 @@ static hn_id first_reader(const qdq_writer *w, hn_id value) {
 static hn_id put_qdq_node(qdq_writer *w, hn_id before, hn_str op, hn_id x, hn_id scale, hn_id zero,
                           uint32_t n_attrs, const hn_attr *attrs) {
     hn_id inputs[3] = {x, scale, zero};
-    hn_id node = hn_patch_node(w->patch, before, NULL, op, NULL, zero == HN_NONE ? 2 : 3, inputs, 1,
-                               n_attrs, attrs);
+    hn_id node = hn_patch_node(w->patch, before, w->domain, op, NULL, zero == HN_NONE ? 2 : 3,
+                               inputs, 1, n_attrs, attrs);
     return node == HN_NONE ? HN_NONE : hn_patch_output(w->patch, node, 0);
 }
 
@@ -146,24 +148,40 @@ static hn_id quantized_producer(const qdq_writer *w, hn_id value, hn_id *source)
     return before;
 }
 
+static hn_id put_one_pair(qdq_writer *w, hn_id before, hn_id source, hn_id scale, hn_id zero) {
+    hn_id q = put_qdq_node(w, before, w->quantize, source, scale, zero, 0, NULL);
+    return put_qdq_node(w, before, w->dequantize, q, scale, zero, 0, NULL);
+}
+
+static bool is_block_output(const hn_value *v) {
+    for (uint32_t i = 0; i < v->uses.n; i++)
+        if (v->uses.at[i].node == HN_NONE)
+            return true;
+    return false;
+}
+
 /* Floats stay readable for those who compute with floats, unless an integer kernel writes. */
 static hone_status put_pair(qdq_writer *w, hn_id value) {
     const hn_quant_plan *p = w->p;
-    hn_id source, producer = quantized_producer(w, value, &source), scale, zero;
-    hn_id before = first_reader(w, value);
+    hn_id source, producer = quantized_producer(w, value, &source), scale, zero, dq = HN_NONE;
+    const hn_value *v = hn_value_at(p->g, value);
+    bool is_dedicated = p->options->dedicated_qdq_pair && !is_block_output(v);
     HN_TRY(put_params(w, value, &scale, &zero));
-    hn_id q = put_qdq_node(w, before, w->quantize, source, scale, zero, 0, NULL);
-    hn_id dq = put_qdq_node(w, before, w->dequantize, q, scale, zero, 0, NULL);
-    if (producer != HN_NONE) {
+    if (!is_dedicated)
+        dq = put_one_pair(w, first_reader(w, value), source, scale, zero);
+    if (!is_dedicated && producer != HN_NONE) {
         hn_patch_replace(w->patch, value, dq);
         return HONE_OK;
     }
-    const hn_value *v = hn_value_at(p->g, value);
     for (uint32_t i = 0; i < v->uses.n; i++) {
         hn_use use = v->uses.at[i];
-        if (use.node != HN_NONE && p->nodes[use.node].is_quantized &&
-            hn_quant_is_data(p->nodes[use.node].op, use.slot))
-            hn_patch_set_input(w->patch, use.node, use.slot, dq);
+        if (use.node == HN_NONE ||
+            (producer == HN_NONE && (!p->nodes[use.node].is_quantized ||
+                                     !hn_quant_is_data(p->nodes[use.node].op, use.slot))))
+            continue;
+        if (is_dedicated)
+            dq = put_one_pair(w, outer_node(p->g, use.node), source, scale, zero);
+        hn_patch_set_input(w->patch, use.node, use.slot, dq);
     }
     return HONE_OK;
 }
@@ -196,6 +214,24 @@ static hn_id put_weight_node(qdq_writer *w, hn_id node, hn_id value,
     return put_qdq_node(w, node, w->dequantize, x, scale, zero, n_attrs, attrs);
 }
 
+/* The scales of a bias are those of input times weight. As a constant of its own the product would
+ * be a large part of small models; runtimes fold the node when they load the file. */
+static hn_id put_bias_scale(qdq_writer *w, hn_id node, const hn_static_weight *weight,
+                            const hn_static_bias *bias) {
+    const hn_quant_op *op = w->p->nodes[node].op;
+    hn_id x_scale, x_zero;
+    if (bias->scale->n_elems < LEAST_FOLDED_SCALES)
+        return put_scale(w, hn_quant_input(w->p->g, node, (uint32_t)op->bias_slot), bias->scale);
+    hn_id value = hn_quant_input(w->p->g, node, (uint32_t)op->weight_slot);
+    if (put_params(w, hn_quant_input(w->p->g, node, 0), &x_scale, &x_zero) != HONE_OK) {
+        hn_patch_fail(w->patch, HONE_E_NOMEM);
+        return HN_NONE;
+    }
+    hn_id inputs[2] = {x_scale, put_scale(w, value, weight->result.scale)};
+    hn_id product = hn_patch_node(w->patch, node, NULL, w->multiply, NULL, 2, inputs, 1, 0, NULL);
+    return hn_patch_output(w->patch, product, 0);
+}
+
 static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *weight) {
     hn_static_bias bias;
     bool is_float;
@@ -206,11 +242,14 @@ static hone_status put_bias(qdq_writer *w, hn_id node, const hn_static_weight *w
     hn_attr axis = int_attribute(w->p->model->names, "axis", 0);
     hn_id value = hn_quant_input(w->p->g, node, slot);
     hn_id q = put_integers(w, value, bias.q);
-    hn_id scale = put_scale(w, value, bias.scale);
+    hn_id scale = put_bias_scale(w, node, weight, &bias);
     hn_id dq =
         put_qdq_node(w, node, w->dequantize, q, scale, HN_NONE, bias.is_per_channel ? 1 : 0, &axis);
     hn_patch_set_input(w->patch, node, slot, dq);
-    count_bytes(w->p, node, bias.q, bias.scale, hn_quant_const_input(w->p->g, node, slot));
+    hn_quant_node *counted = &w->p->nodes[node];
+    bool is_folded = bias.scale->n_elems >= LEAST_FOLDED_SCALES;
+    counted->float_bytes += hn_quant_const_input(w->p->g, node, slot)->data_bytes;
+    counted->quantized_bytes += bias.q->data_bytes + (is_folded ? 0 : bias.scale->data_bytes);
     return HONE_OK;
 }
 
@@ -283,9 +322,13 @@ static hone_status open_writer(qdq_writer *w) {
     w->position = HN_NEW_N(p->arena, uint32_t, (size_t)p->n_nodes + 1);
     w->scales = HN_NEW_N(p->arena, hn_id, (size_t)p->n_values + 1);
     w->zeros = HN_NEW_N(p->arena, hn_id, (size_t)p->n_values + 1);
+    if (p->options->use_qdq_contrib_ops && p->options->format == HONE_QUANTIZE_QDQ)
+        HN_TRY_PTR(w->domain = hn_intern_z(p->model->names, "com.microsoft"));
     w->quantize = hn_intern_z(p->model->names, "QuantizeLinear");
     w->dequantize = hn_intern_z(p->model->names, "DequantizeLinear");
-    if (!w->patch || !w->position || !w->scales || !w->zeros || !w->quantize || !w->dequantize)
+    w->multiply = hn_intern_z(p->model->names, "Mul");
+    if (!w->patch || !w->position || !w->scales || !w->zeros || !w->quantize || !w->dequantize ||
+        !w->multiply)
         return HONE_E_NOMEM;
     for (uint32_t i = 0; i < b->nodes.n; i++)
         w->position[b->nodes.at[i]] = i;
@@ -315,5 +358,6 @@ hone_status hn_quant_write_qdq(hn_quant_plan *p, hone_error *err) {
     if (hn_arena_has_failed(p->model->arena))
         return HONE_E_NOMEM;
     HN_TRY(hn_patch_apply(w.patch, p->g, err));
+    HN_TRY(hn_quant_import_domain(p->model, w.domain));
     return hn_graph_remove_dead(p->g, true) == HN_NONE ? HONE_E_NOMEM : HONE_OK;
 }

@@ -1,6 +1,7 @@
 /* Which nodes are quantized, to what, and what is told of them: see writers.h, writer.h. */
 #include "quant/writer.h"
 #include "pass/pass.h"
+#include "quant/input_moments.h"
 
 #include <math.h>
 
@@ -73,7 +74,9 @@ static hn_quant_type type_of(const hn_writer *w, hn_dtype dtype) {
     if (dtype == type.dtype)
         return type;
     bool is_unsigned = dtype == HN_U8 || dtype == HN_U4 || dtype == HN_U2 || dtype == HN_U16;
-    return (hn_quant_type){dtype, !is_unsigned, type.is_reduced && hn_dtype_bits(dtype) == 8};
+    return (hn_quant_type){.dtype = dtype,
+                           .is_symmetric = !is_unsigned,
+                           .is_reduced = type.is_reduced && hn_dtype_bits(dtype) == 8};
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -198,7 +201,9 @@ static hone_status check_weight_types(const hn_writer *w) {
 
 /* Callers of the quantized model cannot replace weights: those that are listed as inputs are so no
  * more. */
-static void unlist_weights(hn_graph *g) {
+void hn_write_unlist_weights(hn_model *m) {
+    hn_graph *g = m->graph;
+    hn_model_raise_ir(m, IR_WITH_FREE_INITIALIZERS);
     hn_block *b = hn_block_at(g, 0);
     uint32_t n_kept = 0;
     for (uint32_t i = 0; i < b->inputs.n; i++) {
@@ -213,6 +218,17 @@ static void unlist_weights(hn_graph *g) {
     b->inputs.n = n_kept;
 }
 
+static hone_status watch_samples(hn_writer *w) {
+    hn_quant_pass pass = {.model = w->m,
+                          .source = w->o->samples,
+                          .max_samples = w->o->max_samples,
+                          .pool = w->o->pool,
+                          .progress = w->o->progress,
+                          .progress_ctx = w->o->progress_ctx};
+    w->n_moments = w->g->nodes.n;
+    return hn_input_moments(&pass, w->scratch, &w->moments, w->err);
+}
+
 static hone_status write_quant_graph(hn_writer *w, uint32_t n_rows, const hn_write_row *rows) {
     static const hn_dtype halves[2] = {HN_F16, HN_BF16};
     HN_TRY(check_weight_types(w));
@@ -220,11 +236,10 @@ static hone_status write_quant_graph(hn_writer *w, uint32_t n_rows, const hn_wri
         HN_TRY(hn_model_inline(w->m, hn_same_op, w->err));
     HN_TRY(raise_opset_for_weights(w));
     w->g = w->m->graph;
-    hn_model_raise_ir(w->m, IR_WITH_FREE_INITIALIZERS);
-    unlist_weights(w->g);
+    hn_write_unlist_weights(w->m);
     HN_TRY(hn_infer_model(w->m, &(hn_infer_options){0}, w->err));
     if (w->o->samples)
-        HN_TRY(hn_write_moments(w));
+        HN_TRY(watch_samples(w));
     HN_TRY(write_nodes(w, n_rows, rows));
     for (int i = 0; i < 2; i++)
         if (w->halves[i].n > 0)

@@ -69,12 +69,11 @@ typedef struct hn_write_row {
  * to be quantized. */
 hone_status hn_write_model(hn_model *m, const hn_write_options *o, bool is_dynamic, uint32_t n_rows,
                            const hn_write_row *rows, hone_error *err);
+/* Weights that are listed as inputs become constants. */
+void hn_write_unlist_weights(hn_model *m);
 /* These nodes, and no others, compute in half precision. */
 hone_status hn_write_halves(hn_model *m, hn_dtype to, uint32_t n, const hn_id *nodes,
                             hone_error *err);
-
-/* Fills w->moments, by a pass over the samples. */
-hone_status hn_write_moments(hn_writer *w);
 
 hone_status hn_write_dynamic_lstm(hn_node_writer *n);
 

@@ -2,6 +2,7 @@
 #include "ops/ops.h"
 #include "quant/error.h"
 #include "quant/scale_search.h"
+#include "quant/input_moments.h"
 #include "quant/writer.h"
 
 #include <math.h>
@@ -247,13 +248,11 @@ static hone_status round_with_feedback(hn_node_writer *n, const hn_tensor *t,
     const hn_moments *moments = n->node < w->n_moments ? w->moments[n->node] : NULL;
     if (!moments || moments->n_rows == 0)
         return HONE_OK;
-    bool is_conv = hn_str_is(hn_node_at(w->g, n->node)->op, "Conv");
-    bool are_columns = is_conv || hn_write_int(n, "transB", 0) != 0;
     hn_feedback_job job = {.w = t,
                            .type = &form->type,
                            .axis = form->axis,
                            .block = form->block,
-                           .inputs = are_columns ? HN_INPUTS_ARE_COLUMNS : HN_INPUTS_ARE_ROWS,
+                           .inputs = hn_inputs_axis_of(w->g, n->node),
                            .moments = moments,
                            .pool = w->o->pool};
     return hn_quant_feedback(&job, w->m->arena, r, &w->note.feedback_gain);

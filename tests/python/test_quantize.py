@@ -12,6 +12,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import QuantType
 
 import hone
 
@@ -80,6 +81,13 @@ FORMS = {
     "float bias": {"quantize_bias": False},
     "weights behind pairs": {"add_qdq_pair_to_weight": True},
     "equalized": {"equalize": True, "correct_bias": True},
+    "standard operators": {"format": "qoperator", "standard_ops": True},
+    "restricted": {"activation_restricted_asymmetric": True},
+    "dedicated pairs": {"dedicated_qdq_pair": True},
+    "contrib pairs": {"use_qdq_contrib_ops": True, "activation_type": "uint16"},
+    "float outputs": {"float_output_op_types": ["Conv", "Add"]},
+    "rounded": {"gptq": True, "keep_outliers": True},
+    "half": {"choices": {"conv2": "float16", "*": "int8"}},
     "dynamic": {"mode": "dynamic", "op_types": ["Gemm", "MatMul"]},
 }
 
@@ -217,3 +225,38 @@ def test_accuracy_of_cifar(tmp_path, is_unbalanced):
     session = onnxruntime.InferenceSession(quantized.to_bytes())
     assert accuracy(session, images, labels) >= exact - 1.0  # of 500 images, 5
     assert not is_unbalanced or "equalized 7 groups" in quantized.quantization.notes[0]
+
+
+def test_options_of_onnxruntime():
+    """extra_options as quantize_static takes them mean the members that docs/quantize.md names."""
+    extra = {
+        "ActivationRestrictedAsymmetric": True,
+        "DedicatedQDQPair": True,
+        "UseQDQContribOps": True,
+        "QDQOpTypePerChannelSupportToAxis": {"Gemm": 0},
+        "OpTypesToExcludeOutputQuantization": ["Conv"],
+        "QDQDisableWeightAdjustForInt32Bias": True,
+        "CalibMovingAverage": True,
+        "CalibMaxIntermediateOutputs": 4,
+        "MinimumRealRange": None,
+        "TensorQuantOverrides": {"x": [{"quant_type": QuantType.QInt8, "rmin": -4, "rmax": 4}]},
+    }
+    quantized = hone.quantize(network(), samples=samples(), extra_options=extra)
+    tensors = {tensor["tensor"]: tensor for tensor in quantized.quantization.tensors}
+    assert tensors["x"]["type"] == "int8" and tensors["x"]["high"] == 4
+    assert {tensor["zero_point"] for name, tensor in tensors.items() if name != "x"} <= {0, 128}
+    assert {tensor["method"] for name, tensor in tensors.items() if name != "x"} <= {"moving-average", "shared"}
+    nodes = onnx.load_from_string(quantized.to_bytes()).graph.node
+    assert {node.domain for node in nodes if node.op_type.endswith("eLinear")} == {"com.microsoft"}
+    with pytest.raises(hone.InvalidArgument, match="SmoothPeanut"):
+        hone.quantize(network(), samples=samples(), extra_options={"SmoothPeanut": 1})
+
+
+def test_rescue():
+    exact = hone.InferenceSession(network().SerializeToString()).run(None, samples()[0])[0]
+    errors = []
+    for options in ({}, {"gptq": True}):
+        quantized = hone.quantize(network(), samples=samples(), weight_type="int4", activation_type="uint16", **options)
+        errors.append(np.square(quantized.session().run(None, samples()[0])[0] - exact).sum())
+        assert bool(options) == any("error feedback" in note for note in quantized.quantization.notes)
+    assert errors[1] < errors[0]

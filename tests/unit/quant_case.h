@@ -47,7 +47,7 @@ static inline char *with_numbers(const char *text) {
 static inline hn_write_options options_with(hn_dtype type, bool is_symmetric, int64_t block) {
     hn_write_options o;
     hn_write_options_init(&o);
-    o.weight = (hn_quant_type){type, is_symmetric, false};
+    o.weight = (hn_quant_type){.dtype = type, .is_symmetric = is_symmetric};
     o.block = block;
     return o;
 }

@@ -11,7 +11,7 @@ static void test_products_share_activations(void **state) {
                      "DynamicQuantizeLinear MatMulInteger Cast Mul Mul MatMulInteger Cast Mul Mul ",
                      0.05);
     o.is_per_channel = false;
-    o.weight = (hn_quant_type){HN_U8, false, true};
+    o.weight = (hn_quant_type){HN_U8, false, true, false};
     expect_quantized(QUANT_HEAD(13) "g (float[n,32] x) => (float[n,8] y)\n"
                                     "<float[32,8] v = $256> { y = MatMul (x, v) }",
                      true, &o, "DynamicQuantizeLinear MatMulInteger Cast Mul Mul ", 0.05);
@@ -62,7 +62,7 @@ static void test_convolutions(void **state) {
                        "  y = Conv <group = 2, pads = [1,1,1,1]> (x, w, b)\n}";
     hn_write_options o = options_with(HN_I8, true, 0);
     expect_quantized(text, true, &o, "DynamicQuantizeLinear ConvInteger Cast Mul Mul Add ", 0.05);
-    o.weight = (hn_quant_type){HN_U8, false, false};
+    o.weight = (hn_quant_type){HN_U8, false, false, false};
     hn_model *m = quantized_from(text, true, &o);
     const hn_tensor *zero = hn_value_at(m->graph, value_named(m->graph, "w_zero_point"))->init;
     const hn_tensor *scale = hn_value_at(m->graph, value_named(m->graph, "w_scale"))->init;
@@ -93,7 +93,7 @@ static void test_recurrent(void **state) {
                        "  y = LSTM <hidden_size = 5> (x, w, r, b)\n}";
     hn_write_options o = options_with(HN_I8, true, 0);
     expect_quantized(lstm, true, &o, "DynamicQuantizeLSTM ", 0.05);
-    o.weight = (hn_quant_type){HN_U8, false, false};
+    o.weight = (hn_quant_type){HN_U8, false, false, false};
     expect_quantized(lstm, true, &o, "DynamicQuantizeLSTM ", 0.05);
     o.allows_ms = false;
     expect_quantized(lstm, true, &o, "DequantizeLinear DequantizeLinear LSTM ", 0.02);

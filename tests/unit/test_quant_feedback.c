@@ -78,9 +78,9 @@ static double product_error(const feedback_case *c, const hn_tensor *w, const hn
 
 static void expect_gain(feedback_case *c, const hn_quant_type *type, int64_t block,
                         bool is_transposed, double least) {
-    hn_moments *m = hn_moments_new(c->arena, K);
-    hn_moments_add(m, c->x, ROWS / 2, K, 1, NULL);
-    hn_moments_add(m, c->x + ROWS / 2 * K, ROWS / 2, K, 1, NULL);
+    hn_moments *m = hn_moments_new(c->arena, K, 1);
+    hn_moments_add(m, 0, c->x, ROWS / 2, K, 1, NULL);
+    hn_moments_add(m, 0, c->x + ROWS / 2 * K, ROWS / 2, K, 1, NULL);
     assert_int_equal(m->n_rows, ROWS);
     const hn_tensor *w = hn_tensor_new(
         c->arena, HN_F32, 2, is_transposed ? (int64_t[]){N, K} : (int64_t[]){K, N}, c->w, true);
@@ -101,8 +101,10 @@ static void expect_gain(feedback_case *c, const hn_quant_type *type, int64_t blo
 }
 
 static void test_gain(void **state) {
-    static const hn_quant_type types[] = {
-        {HN_I4, true, false}, {HN_U4, false, false}, {HN_I8, true, false}, {HN_U8, false, false}};
+    static const hn_quant_type types[] = {{HN_I4, true, false, false},
+                                          {HN_U4, false, false, false},
+                                          {HN_I8, true, false, false},
+                                          {HN_U8, false, false, false}};
     for (size_t i = 0; i < HN_COUNT(types); i++)
         for (int is_transposed = 0; is_transposed < 2; is_transposed++) {
             expect_gain(*state, &types[i], 0, is_transposed, 2);
@@ -125,16 +127,17 @@ static void expect_unchanged(feedback_case *c, hn_moments *m, const hn_quant_typ
 /* No inputs, inputs of zeros, inputs that are not finite, types without integers. */
 static void test_no_use(void **state) {
     feedback_case *c = *state;
-    static const hn_quant_type int8 = {HN_I8, true, false}, float8 = {HN_F8E4M3FN, true, false};
-    hn_moments *m = hn_moments_new(c->arena, K);
+    static const hn_quant_type int8 = {HN_I8, true, false, false},
+                               float8 = {HN_F8E4M3FN, true, false, false};
+    hn_moments *m = hn_moments_new(c->arena, K, 1);
     expect_unchanged(c, m, &int8);
-    hn_moments_add(m, c->x, ROWS, K, 1, NULL);
+    hn_moments_add(m, 0, c->x, ROWS, K, 1, NULL);
     expect_unchanged(c, m, &float8);
     m->sums[5 * K] = NAN;
     expect_unchanged(c, m, &int8);
     m->sums[0] = INFINITY;
     expect_unchanged(c, m, &int8);
-    expect_unchanged(c, hn_moments_new(c->arena, K - 1), &int8);
+    expect_unchanged(c, hn_moments_new(c->arena, K - 1, 1), &int8);
 }
 
 /* Channels of an image: rows one float apart. */
@@ -144,9 +147,9 @@ static void test_strides(void **state) {
     for (int i = 0; i < ROWS; i++)
         for (int k = 0; k < K; k++)
             turned[k * ROWS + i] = c->x[i * K + k];
-    hn_moments *a = hn_moments_new(c->arena, K), *b = hn_moments_new(c->arena, K);
-    hn_moments_add(a, c->x, ROWS / 2, 2 * K, 1, NULL);
-    hn_moments_add(b, turned, ROWS / 2, 2, ROWS, NULL);
+    hn_moments *a = hn_moments_new(c->arena, K, 1), *b = hn_moments_new(c->arena, K, 1);
+    hn_moments_add(a, 0, c->x, ROWS / 2, 2 * K, 1, NULL);
+    hn_moments_add(b, 0, turned, ROWS / 2, 2, ROWS, NULL);
     for (int i = 0; i < K * K; i++)
         assert_true(fabsf(a->sums[i] - b->sums[i]) <= 1e-3f * fabsf(a->sums[0]));
 }

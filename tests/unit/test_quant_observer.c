@@ -102,7 +102,7 @@ static void test_moving_average(void **state) {
     hn_observer *o = hn_observer_new(arena, false);
     observe(o, (const float[]){-1, 4}, 2);
     observe(o, (const float[]){-3, 2}, 2);
-    hn_quant_type type = {HN_U8, false, false};
+    hn_quant_type type = {HN_U8, false, false, false};
     hn_range_options options = {HONE_CALIBRATION_MOVING_AVERAGE, 100, &type};
     double low, high;
     assert_string_equal(hn_observer_range(o, &options, &low, &high), "moving-average");
@@ -115,7 +115,7 @@ static void test_outlier(void **state) {
     enum { N = 1000000 };
     hn_observer *o = hn_observer_new(arena, true);
     observe(o, normal_numbers(N, 1, 25), N);
-    hn_quant_type type = {HN_U8, false, false};
+    hn_quant_type type = {HN_U8, false, false, false};
     static const hone_calibration methods[] = {HONE_CALIBRATION_PERCENTILE,
                                                HONE_CALIBRATION_ENTROPY, HONE_CALIBRATION_MSE};
     double all = hn_observer_error(o, &type, o->min, o->max), low, high;
@@ -137,7 +137,7 @@ static void test_error_estimate(void **state) {
     float *x = normal_numbers(N, 2, 0);
     hn_observer *o = hn_observer_new(arena, true);
     observe(o, x, N);
-    hn_quant_type type = {HN_I8, true, false};
+    hn_quant_type type = {HN_I8, true, false, false};
     hn_quant_params p = hn_quant_params_of(&type, -4, 4);
     hn_quant_limits limits = hn_quant_limits_of(&type);
     double sum = 0;
@@ -153,7 +153,7 @@ static void test_all_zero(void **state) {
     float x[100] = {0};
     hn_observer *o = hn_observer_new(arena, true);
     observe(o, x, 100);
-    hn_quant_type type = {HN_U8, false, false};
+    hn_quant_type type = {HN_U8, false, false, false};
     hn_range_options options = {HONE_CALIBRATION_AUTO, 99.99, &type};
     double low, high;
     hn_observer_range(o, &options, &low, &high);

@@ -46,38 +46,47 @@ static void test_types(void **state) {
         float scale;
         int32_t zero, q[8];
     } rows[] = {
-        {{HN_I8, false, false},
+        {{HN_I8, false, false, false},
          0.014509804546833038f,
          -25,
          {-128, -73, -42, -25, -18, -2, 37, 127}},
-        {{HN_I8, false, true}, 0.02890625037252903f, -12, {-64, -36, -21, -12, -9, 0, 19, 64}},
-        {{HN_I8, true, false}, 0.017322834581136703f, 0, {-87, -40, -14, 0, 6, 19, 52, 127}},
-        {{HN_I8, true, true}, 0.03437500074505806f, 0, {-44, -20, -7, 0, 3, 10, 26, 64}},
-        {{HN_U8, false, false}, 0.014509804546833038f, 103, {0, 55, 86, 103, 110, 126, 165, 255}},
-        {{HN_U8, false, true}, 0.029133858159184456f, 51, {0, 27, 42, 51, 54, 62, 82, 127}},
-        {{HN_U8, true, false}, 0.0172549020498991f, 128, {41, 87, 114, 128, 134, 147, 180, 255}},
-        {{HN_U8, true, true}, 0.03464566916227341f, 64, {21, 44, 57, 64, 67, 74, 90, 127}},
-        {{HN_I16, false, false},
+        {{HN_I8, false, true, false},
+         0.02890625037252903f,
+         -12,
+         {-64, -36, -21, -12, -9, 0, 19, 64}},
+        {{HN_I8, true, false, false}, 0.017322834581136703f, 0, {-87, -40, -14, 0, 6, 19, 52, 127}},
+        {{HN_I8, true, true, false}, 0.03437500074505806f, 0, {-44, -20, -7, 0, 3, 10, 26, 64}},
+        {{HN_U8, false, false, false},
+         0.014509804546833038f,
+         103,
+         {0, 55, 86, 103, 110, 126, 165, 255}},
+        {{HN_U8, false, true, false}, 0.029133858159184456f, 51, {0, 27, 42, 51, 54, 62, 82, 127}},
+        {{HN_U8, true, false, false},
+         0.0172549020498991f,
+         128,
+         {41, 87, 114, 128, 134, 147, 180, 255}},
+        {{HN_U8, true, true, false}, 0.03464566916227341f, 64, {21, 44, 57, 64, 67, 74, 90, 127}},
+        {{HN_I16, false, false, false},
          5.645838245982304e-05f,
          -6200,
          {-32768, -18599, -10628, -6200, -4429, -302, 9741, 32767}},
-        {{HN_I16, true, false},
+        {{HN_I16, true, false, false},
          6.714072515023872e-05f,
          0,
          {-22341, -10426, -3724, 0, 1489, 4960, 13405, 32767}},
-        {{HN_U16, false, false},
+        {{HN_U16, false, false, false},
          5.645838245982304e-05f,
          26568,
          {0, 14169, 22140, 26568, 28339, 32466, 42509, 65535}},
-        {{HN_U16, true, true},
+        {{HN_U16, true, true, false},
          0.00013428145030047745f,
          16384,
          {5213, 11171, 14522, 16384, 17129, 18864, 23086, 32767}},
-        {{HN_I4, false, false}, 0.24666666984558105f, -2, {-8, -5, -3, -2, -2, -1, 2, 7}},
-        {{HN_I4, false, true}, 0.5285714268684387f, -1, {-4, -2, -1, -1, -1, 0, 1, 3}},
-        {{HN_I4, true, false}, 0.29333335161209106f, 0, {-5, -2, -1, 0, 0, 1, 3, 7}},
-        {{HN_U4, false, false}, 0.24666666984558105f, 6, {0, 3, 5, 6, 6, 7, 10, 15}},
-        {{HN_U4, true, false}, 0.29333335161209106f, 8, {3, 6, 7, 8, 8, 9, 11, 15}},
+        {{HN_I4, false, false, false}, 0.24666666984558105f, -2, {-8, -5, -3, -2, -2, -1, 2, 7}},
+        {{HN_I4, false, true, false}, 0.5285714268684387f, -1, {-4, -2, -1, -1, -1, 0, 1, 3}},
+        {{HN_I4, true, false, false}, 0.29333335161209106f, 0, {-5, -2, -1, 0, 0, 1, 3, 7}},
+        {{HN_U4, false, false, false}, 0.24666666984558105f, 6, {0, 3, 5, 6, 6, 7, 10, 15}},
+        {{HN_U4, true, false, false}, 0.29333335161209106f, 8, {3, 6, 7, 8, 8, 9, 11, 15}},
     };
     const hn_tensor *w = hn_tensor_new(*state, HN_F32, 1, &(int64_t){8}, numbers, true);
     for (size_t i = 0; i < HN_COUNT(rows); i++) {
@@ -97,18 +106,19 @@ static void test_blocks(void **state) {
                                   0.2666666805744171f,  0.08000000566244125f, 0.04000000283122063f};
     const hn_tensor *w = hn_tensor_new(*state, HN_F32, 2, (int64_t[]){5, 2}, x, true);
     hn_quant_result r;
-    hn_quant_type type = {HN_I4, true, false};
+    hn_quant_type type = {HN_I4, true, false, false};
     assert_int_equal(hn_quant_tensor(w, &type, 0, 2, *state, &r, NULL), HONE_OK);
     assert_true(r.scale->rank == 2 && r.scale->dims[0] == 3 && r.scale->dims[1] == 2);
     for (uint64_t i = 0; i < 6; i++)
         assert_true((float)get(r.scale, i) == scale[i]);
     expect_ints(r.zero, 6, (int32_t[]){0, 0, 0, 0, 0, 0});
     expect_ints(r.q, 10, (int32_t[]){7, -2, 4, 7, -6, 0, 7, -7, 7, 7});
-    type = (hn_quant_type){HN_U4, false, false};
+    type = (hn_quant_type){HN_U4, false, false, false};
     assert_int_equal(hn_quant_tensor(w, &type, 0, 2, *state, &r, NULL), HONE_OK);
     expect_ints(r.zero, 6, (int32_t[]){0, 4, 6, 14, 0, 0});
     expect_ints(r.q, 10, (int32_t[]){15, 0, 7, 15, 0, 15, 15, 0, 15, 15});
-    type = (hn_quant_type){HN_I8, true, false}; /* along rows: the last block has one element */
+    type =
+        (hn_quant_type){HN_I8, true, false, false}; /* along rows: the last block has one element */
     assert_int_equal(hn_quant_tensor(w, &type, 1, 1, *state, &r, NULL), HONE_OK);
     assert_true(r.scale->dims[0] == 5 && r.scale->dims[1] == 2);
     expect_ints(r.q, 10, (int32_t[]){127, -127, 127, 127, -127, 127, 127, -127, 127, 127});
@@ -117,7 +127,7 @@ static void test_blocks(void **state) {
 static void test_channels(void **state) {
     static const float x[] = {1, 2, -3, 4, 5, -60, 0.5f, 0, 0, 0, -1, 2};
     const hn_tensor *w = hn_tensor_new(*state, HN_F32, 3, (int64_t[]){2, 3, 2}, x, true);
-    hn_quant_type type = {HN_I8, true, false};
+    hn_quant_type type = {HN_I8, true, false, false};
     hn_quant_result r;
     assert_int_equal(hn_quant_tensor(w, &type, 1, 0, *state, &r, NULL), HONE_OK);
     assert_true(r.scale->rank == 1 && r.scale->dims[0] == 3);
@@ -132,7 +142,7 @@ static void test_channels(void **state) {
 static void test_halves(void **state) {
     uint16_t bits[3] = {hn_f32_to_f16(1e-6f), hn_f32_to_f16(-2e-6f), 0};
     const hn_tensor *w = hn_tensor_new(*state, HN_F16, 1, &(int64_t){3}, bits, false);
-    hn_quant_type type = {HN_I8, true, false};
+    hn_quant_type type = {HN_I8, true, false, false};
     hn_quant_result r;
     assert_int_equal(hn_quant_tensor(w, &type, -1, 0, *state, &r, NULL), HONE_OK);
     assert_true(r.scale->dtype == HN_F16 && get(r.scale, 0) == 0x1p-24);
@@ -141,7 +151,7 @@ static void test_halves(void **state) {
 
 static void test_float8(void **state) {
     const hn_tensor *w = hn_tensor_new(*state, HN_F32, 1, &(int64_t){8}, numbers, true);
-    hn_quant_type type = {HN_F8E4M3FN, true, false};
+    hn_quant_type type = {HN_F8E4M3FN, true, false, false};
     hn_quant_result r;
     assert_int_equal(hn_quant_tensor(w, &type, -1, 0, *state, &r, NULL), HONE_OK);
     double scale = get(r.scale, 0);
@@ -154,10 +164,10 @@ static void test_float8(void **state) {
 /* No range: scale 1 and zero point 0, as in onnxruntime. */
 static void test_without_range(void **state) {
     static const float zeros[3] = {0, -0.0f, 0}, denormal[2] = {1e-40f, -1e-40f}, one[1] = {-2};
-    static const hn_quant_type types[] = {{HN_I8, true, false},
-                                          {HN_U8, false, false},
-                                          {HN_U4, true, false},
-                                          {HN_F8E5M2, true, false}};
+    static const hn_quant_type types[] = {{HN_I8, true, false, false},
+                                          {HN_U8, false, false, false},
+                                          {HN_U4, true, false, false},
+                                          {HN_F8E5M2, true, false, false}};
     for (size_t i = 0; i < HN_COUNT(types); i++) {
         hn_quant_result r;
         const hn_tensor *w = hn_tensor_new(*state, HN_F32, 1, &(int64_t){3}, zeros, true);
@@ -187,7 +197,7 @@ static void test_largest_range(void **state) {
     static const hn_dtype types[] = {HN_I2, HN_U2, HN_I4, HN_I8, HN_U16};
     const hn_tensor *w = hn_tensor_new(*state, HN_F32, 1, &(int64_t){2}, x, true);
     for (size_t i = 0; i < HN_COUNT(types); i++) {
-        hn_quant_type type = {types[i], false, false};
+        hn_quant_type type = {types[i], false, false, false};
         hn_quant_result r;
         assert_int_equal(hn_quant_tensor(w, &type, -1, 0, *state, &r, NULL), HONE_OK);
         hn_quant_limits limits = hn_quant_limits_of(&type);
@@ -197,7 +207,7 @@ static void test_largest_range(void **state) {
 }
 
 static void test_refused(void **state) {
-    hn_quant_type type = {HN_I8, true, false};
+    hn_quant_type type = {HN_I8, true, false, false};
     hn_quant_result r;
     for (int i = 0; i < 2; i++) {
         float x[3] = {0, 1, i ? INFINITY : NAN};

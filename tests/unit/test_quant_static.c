@@ -42,6 +42,12 @@ static void test_qoperators(void **state) {
                   "QuantizeLinear QLinearConv QLinearConv QLinearAdd QLinearGlobalAveragePool "
                   "Flatten QGemm ",
                   0.05);
+    o.standard_ops = true;
+    expect_static(CONVS, &o,
+                  "QuantizeLinear QLinearConv DequantizeLinear QLinearConv DequantizeLinear Add "
+                  "QuantizeLinear DequantizeLinear GlobalAveragePool QuantizeLinear Flatten "
+                  "DequantizeLinear DequantizeLinear Gemm ",
+                  0.05);
 }
 
 /* Products write floats for operators that compute with floats; a constant behind them is a bias.
@@ -123,6 +129,26 @@ static void test_what_stays_float(void **state) {
     static_case_free(&c);
 }
 
+/* Old files list weights as inputs. */
+static void test_listed_weight(void **state) {
+    (void)state;
+    static const char text[] =
+        "<ir_version: 3, opset_import: [\"\" : 13]>\n"
+        "g (float[n,8] x, float[8,8] w = $64) => (float[n,8] y)\n{\n  y = MatMul (x, w)\n}";
+    hone_quantize_options o = static_options();
+    static_case c = {.before = model_from(with_numbers(text)), .report = hn_quant_report_new(NULL)};
+    random_source random = {.m = c.before, .n_left_out = 1};
+    hn_quant_source source = {.ctx = &random, .n_samples = 8, .read = read_random};
+    c.status = hn_quantize(c.before, &o, &source, c.report, &c.after, &c.error);
+    hn_samples_free(random.now);
+    if (c.status != HONE_OK)
+        fail_msg("%s", c.error.message);
+    expect_ops(c.after->graph, 0, "QuantizeLinear DequantizeLinear DequantizeLinear MatMul ");
+    expect_valid(c.after);
+    assert_int_equal(hn_block_at(c.after->graph, 0)->inputs.n, 1);
+    static_case_free(&c);
+}
+
 /* Layers that share a weight share its integers. */
 static void test_shared_weight(void **state) {
     (void)state;
@@ -130,6 +156,7 @@ static void test_shared_weight(void **state) {
                                               "<float[8,8] w = $64> {\n  a = MatMul (x, w)\n"
                                               "  t = Tanh (a)\n  y = MatMul (t, w)\n}";
     hone_quantize_options o = static_options();
+    o.gptq = true;
     static_case c = quantize_changed(text, &o, 8, NULL);
     const hn_block *b = hn_block_at(c.after->graph, 0);
     uint32_t n_int8 = 0;
@@ -343,6 +370,7 @@ int main(void) {
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_what_stays_float),
+        cmocka_unit_test(test_listed_weight),
         cmocka_unit_test(test_shared_weight),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_no_samples),

@@ -50,7 +50,7 @@ static void test_tables(void **state) {
                                               "<float[5,32] t = $160> { y = Gather (t, i) }";
     hn_write_options o = options_with(HN_I8, true, 16);
     expect_quantized(text, false, &o, "Gather Gather DequantizeLinear ", 0.01);
-    o.weight = (hn_quant_type){HN_U8, false, false};
+    o.weight = (hn_quant_type){HN_U8, false, false, false};
     expect_quantized(text, false, &o, "Gather Gather Gather DequantizeLinear ", 0.01);
     o.block = 64; /* longer than a row */
     expect_quantized(text, false, &o, "Gather Gather Gather DequantizeLinear ", 0.01);
@@ -95,8 +95,10 @@ static void test_bodies(void **state) {
 /* Scales by squared error are never worse than those of the range, and better for 4 bits. */
 static void test_search(void **state) {
     (void)state;
-    static const hn_quant_type types[] = {
-        {HN_I4, true, false}, {HN_U4, false, false}, {HN_I2, true, false}, {HN_U4, true, false}};
+    static const hn_quant_type types[] = {{HN_I4, true, false, false},
+                                          {HN_U4, false, false, false},
+                                          {HN_I2, true, false, false},
+                                          {HN_U4, true, false, false}};
     for (size_t i = 0; i < HN_COUNT(types); i++) {
         hn_write_options o = options_with(types[i].dtype, types[i].is_symmetric, 16);
         double searched = notes_of(PRODUCT, false, o).least_sqnr;
