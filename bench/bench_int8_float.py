@@ -5,7 +5,8 @@ usage: bench/run int8-float, or python bench/bench_int8_float.py [--threads N...
 
 Without names: every architecture. `hone.quantize` makes the files with its default options: static ones with the ranges
 of the bench's inputs (speed does not depend on them), dynamic ones without samples. The sessions take turns in one
-process as the engines of bench_speed.py do. A row fails when outputs have other types or shapes than those of the float
+process as the engines of bench_speed.py do; with one thread the time of the processor counts, which other programs
+change little. A row fails when outputs have other types or shapes than those of the float
 model or are not finite; how far they are from them is recorded, but means little with seeded weights.
 """
 
@@ -53,7 +54,7 @@ def measure(files, inputs, threads, options):
     outputs = {name: one.outputs(inputs) for name, one in made.items()}
     differences = {name: difference(found, outputs[FLOAT]) for name, found in outputs.items() if name != FLOAT}
     times = turns.take({name: one.runner(inputs) for name, one in made.items()}, options.rounds, options.seconds,
-                       time_round=turns.round_processor_time if options.processor_time else turns.round_median)
+                       time_round=turns.round_processor_time if threads == 1 else turns.round_median)
     of_form = {name: turns.summary({name: times[name], FLOAT: times[FLOAT]}, name) for name in differences}
     row = {"input": models_to_measure.shapes_text(inputs), "difference": differences,
            "milliseconds": turns.summary(times, FLOAT)["milliseconds"],
@@ -88,7 +89,6 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--forms", nargs="+", default=list(FORMS), choices=FORMS)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the files stay, and are taken from if they exist")
-    parser.add_argument("--processor-time", action="store_true", help="of all threads, where other programs disturb")
     turns.add_options(parser, rounds=9, seconds=0.2)
     results.add_options(parser)
     options = parser.parse_args()
