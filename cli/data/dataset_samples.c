@@ -56,7 +56,8 @@ static hone_status read_samples(void *ctx, uint64_t i, hone_sample *sample, hone
                             .label = s->batch.n == 1 ? s->batch.labels[0] : -1,
                             .n_inputs = s->feed.n + s->batch.n_inputs,
                             .inputs = s->names,
-                            .values = s->values};
+                            .values = s->values,
+                            .batch = s->batch.n};
     return HONE_OK;
 }
 

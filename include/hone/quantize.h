@@ -20,6 +20,7 @@ typedef struct hone_sample {
     uint32_t n_inputs; /* 0: there are no more samples */
     const char *const *inputs;
     const hone_value *const *values;
+    uint64_t batch; /* how many samples of a dataset it is; 0 counts as 1 */
 } hone_sample;
 
 /* Samples in order. `read` is asked for 0, 1, 2, ..., and again from 0 for another pass; what it

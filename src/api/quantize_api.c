@@ -109,7 +109,7 @@ static hone_status read_sample(void *ctx, uint64_t i, hn_quant_sample *out, hone
         HN_TRY(hn_api_require(s.inputs && s.inputs[k] && s.values && s.values[k], "values", error));
         r->objects[k] = s.values[k]->object;
     }
-    *out = (hn_quant_sample){s.name, s.n_inputs, s.inputs, r->objects};
+    *out = (hn_quant_sample){s.name, s.n_inputs, s.inputs, r->objects, s.batch};
     return HONE_OK;
 }
 

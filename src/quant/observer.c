@@ -92,12 +92,23 @@ static double limit_above(double magnitude) {
     return ldexp(1, exponent);
 }
 
+/* Bins of one sign, and one for numbers that are not finite, which are counted elsewhere. */
+enum { SIGN_BINS = HN_OBSERVER_BINS + 1, TABLE_BINS = 2 * SIGN_BINS, BIN_TABLES = 2 };
+
+/* Places first, which are vectors; then counts, in tables of their own for neighbours: equal
+ * numbers would wait for each other. */
 static void count_in_bins(const float *x, uint64_t n, float bins_per_unit, uint32_t *counts) {
-    for (uint64_t i = 0; i < n; i++) {
-        float at = x[i] * bins_per_unit;
-        /* not finite numbers have been counted elsewhere */
-        if (at > -(float)HN_OBSERVER_BINS && at < (float)HN_OBSERVER_BINS)
-            counts[at < 0 ? HN_OBSERVER_BINS + (int)-at : (int)at]++;
+    int32_t places[256];
+    for (uint64_t i = 0; i < n;) {
+        uint64_t n_now = HN_MIN(n - i, HN_COUNT(places));
+        for (uint64_t k = 0; k < n_now; k++) {
+            float at = x[i + k] * bins_per_unit, magnitude = fabsf(at);
+            magnitude = magnitude < (float)HN_OBSERVER_BINS ? magnitude : (float)HN_OBSERVER_BINS;
+            places[k] = (int32_t)magnitude + (at < 0 ? SIGN_BINS : 0);
+        }
+        for (uint64_t k = 0; k < n_now; k++)
+            counts[k % BIN_TABLES * TABLE_BINS + (uint64_t)places[k]]++;
+        i += n_now;
     }
 }
 
@@ -107,7 +118,7 @@ typedef struct observation {
     const hn_observed_rows *rows;
     uint64_t rows_per_part, n_parts;
     range_part *ranges; /* of each part */
-    uint32_t *counts;   /* of each lane, both signs */
+    uint32_t *counts;   /* of each lane: BIN_TABLES tables, both signs in each */
     float bins_per_unit;
 } observation;
 
@@ -127,7 +138,7 @@ static void scan_parts(void *ctx, int64_t begin, int64_t end) {
 
 static void count_parts(void *ctx, int lane, int64_t begin, int64_t end) {
     observation *job = ctx;
-    uint32_t *counts = job->counts + (size_t)lane * 2 * HN_OBSERVER_BINS;
+    uint32_t *counts = job->counts + (size_t)lane * BIN_TABLES * TABLE_BINS;
     for (int64_t part = begin; part < end; part++) {
         uint64_t first, n = part_rows(job, part, &first);
         for (uint64_t r = first; r < first + n; r++)
@@ -137,15 +148,15 @@ static void count_parts(void *ctx, int lane, int64_t begin, int64_t end) {
 }
 
 static bool add_counts(hn_observer *o, observation *job, hn_pool *pool) {
-    int n_lanes = hn_pool_threads(pool);
-    size_t n = (size_t)n_lanes * 2 * HN_OBSERVER_BINS;
+    size_t n_tables = (size_t)hn_pool_threads(pool) * BIN_TABLES, n = n_tables * TABLE_BINS;
     job->counts = hn_calloc(o->alloc, n, sizeof *job->counts);
     if (!job->counts)
         return false;
     job->bins_per_unit = (float)(HN_OBSERVER_BINS / o->limit);
     hn_pool_for_lanes(pool, (int64_t)job->n_parts, 1, count_parts, job);
-    for (size_t k = 0; k < n; k++)
-        o->counts[k / HN_OBSERVER_BINS % 2][k % HN_OBSERVER_BINS] += job->counts[k];
+    for (size_t t = 0; t < 2 * n_tables; t++)
+        for (size_t k = 0; k < HN_OBSERVER_BINS; k++)
+            o->counts[t % 2][k] += job->counts[t * SIGN_BINS + k];
     hn_free(o->alloc, job->counts, n * sizeof *job->counts);
     return true;
 }

@@ -11,6 +11,7 @@ typedef struct hn_quant_sample {
     uint32_t n; /* 0: there are no more */
     const char *const *inputs;
     const hn_object *const *values;
+    uint64_t batch; /* how many samples it is; 0 counts as 1 */
 } hn_quant_sample;
 typedef struct hn_quant_source {
     void *ctx;

@@ -127,7 +127,7 @@ static hone_status run_all_samples(pass_run *r, hn_session *session, hn_heap *he
                             s.name ? " (" : "", s.name ? s.name : "", s.name ? ")" : "");
             return status;
         }
-        pass->n_samples++;
+        pass->n_samples += HN_MAX(s.batch, 1);
         if (pass->progress && pass->progress(pass->progress_ctx, i + 1, HN_MAX(n, i + 1)))
             return hn_fail(err, HONE_E_CANCELLED, "the calibration was stopped by its caller");
     }

@@ -60,6 +60,25 @@ static void test_order_does_not_matter(void **state) {
     assert_int_equal(n, 75000);
 }
 
+/* Every number in the bin of its magnitude and sign. */
+static void test_bins(void **state) {
+    (void)state;
+    enum { N = 1003 };
+    uint64_t expected[2][HN_OBSERVER_BINS] = {{0}};
+    float *x = normal_numbers(N, 5, -31.9f);
+    hn_observer *o = hn_observer_new(arena, true);
+    x[0] = -0.0f;
+    x[1] = 0;
+    observe(o, x, N);
+    assert_true(o->limit == 32);
+    for (int i = 0; i < N; i++)
+        expected[x[i] < 0][(int)(fabsf(x[i]) * HN_OBSERVER_BINS / 32)]++;
+    for (int k = 0; k < HN_OBSERVER_BINS; k++) {
+        assert_int_equal(o->counts[0][k], expected[0][k]);
+        assert_int_equal(o->counts[1][k], expected[1][k]);
+    }
+}
+
 static void test_threads_do_not_matter(void **state) {
     (void)state;
     enum { N = 300000 };
@@ -162,10 +181,15 @@ static void test_all_zero(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_does_not_matter), cmocka_unit_test(test_threads_do_not_matter),
-        cmocka_unit_test(test_rows_with_gaps),        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_moving_average),        cmocka_unit_test(test_outlier),
-        cmocka_unit_test(test_error_estimate),        cmocka_unit_test(test_all_zero),
+        cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_bins),
+        cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_rows_with_gaps),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_moving_average),
+        cmocka_unit_test(test_outlier),
+        cmocka_unit_test(test_error_estimate),
+        cmocka_unit_test(test_all_zero),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

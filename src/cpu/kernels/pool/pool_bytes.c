@@ -34,8 +34,9 @@ static pixel_line window_line_inside(const byte_window *w, const int64_t *taps) 
         pixel = pixel * s->in[a] + i;
     }
     int64_t first = w->at[last] * s->stride[last] - s->pad[last], by = s->dilation[last];
-    int64_t begin = first < 0 ? (by - 1 - first) / by : 0;
-    int64_t end = first < s->in[last] ? (s->in[last] - first + by - 1) / by : 0;
+    int64_t before = HN_MAX(-first, 0), inside = HN_MAX(s->in[last] - first, 0);
+    int64_t begin = by == 1 ? before : (before + by - 1) / by; /* quotients cost as much as lines */
+    int64_t end = by == 1 ? inside : (inside + by - 1) / by;
     int64_t n = HN_MIN(end, s->kernel[last]) - begin;
     if (n <= 0)
         return (pixel_line){.n = 0};
@@ -163,21 +164,31 @@ static void pool_byte_blocks(void *ctx, int64_t begin, int64_t end) {
     int64_t n_blocks = (job->channels + BLOCK_CHANNELS - 1) / BLOCK_CHANNELS;
     int64_t x_step = job->x_step ? job->x_step : job->channels,
             y_step = job->y_step ? job->y_step : job->channels;
-    int64_t at[HN_MAX_SPATIAL];
+    int64_t at[HN_MAX_SPATIAL], block = begin % n_blocks, out = begin / n_blocks;
+    int64_t image = out / s->out_elems, left_in_image = (image + 1) * s->out_elems - out;
+    hn_window_split(s->n_axes, s->out, out % s->out_elems, at);
     for (int64_t i = begin; i < end; i++) {
-        int64_t first = i % n_blocks * BLOCK_CHANNELS, out = i / n_blocks;
+        int64_t first = block * BLOCK_CHANNELS;
         byte_window w = {.job = job,
                          .at = at,
-                         .image = job->x + out / s->out_elems * s->in_elems * x_step + first,
+                         .image = job->x + image * s->in_elems * x_step + first,
                          .x_step = x_step,
                          .n_channels = (int)HN_MIN(job->channels - first, BLOCK_CHANNELS),
                          .flip = job->is_signed ? 0x80 : 0};
-        hn_window_split(s->n_axes, s->out, out % s->out_elems, at);
         uint8_t *y = job->y + out * y_step + first;
         if (job->is_average)
             average_window(&w, y);
         else
             max_window(&w, y);
+        if (++block < n_blocks)
+            continue;
+        block = 0;
+        out++;
+        hn_window_step(s->n_axes, s->out, at);
+        if (--left_in_image == 0) {
+            left_in_image = s->out_elems;
+            image++;
+        }
     }
 }
 
