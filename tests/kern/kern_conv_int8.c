@@ -137,9 +137,9 @@ static void check_some(int64_t channels, int64_t filters, int64_t groups) {
 
 void kern_test_depthwise_int8(void) {
     static const int64_t depthwise[] = {2, 3, 16, 17, 63, 64, 65, 130};
-    static const int64_t sizes[][3] = {{1, 1, 1},  {3, 32, 1},  {4, 33, 1},   {16, 7, 1},
-                                       {31, 5, 1}, {8, 12, 4},  {10, 70, 2},  {64, 64, 1},
-                                       {6, 3, 3},  {36, 36, 9}, {40, 100, 5}, {2, 4, 2}};
+    static const int64_t sizes[][3] = {
+        {1, 1, 1},   {3, 32, 1}, {4, 33, 1},  {16, 7, 1},   {31, 5, 1}, {8, 12, 4},   {10, 70, 2},
+        {64, 64, 1}, {6, 3, 3},  {36, 36, 9}, {40, 100, 5}, {2, 4, 2},  {128, 40, 2}, {192, 33, 1}};
     for (size_t i = 0; i < HN_COUNT(depthwise); i++)
         for (int n = 0; n < 8; n++)
             check_some(depthwise[i], depthwise[i], depthwise[i]);

@@ -3,7 +3,7 @@
  * unsigned bytes. */
 #include "cpu/kernels/conv_int8/conv_int8_form.h"
 
-enum { MOST_POSITIONS = HN_U8S8_MOST_ROWS };
+enum { MOST_POSITIONS = 14 }; /* of a depthwise line */
 
 typedef struct conv_int8_run {
     const hn_conv_int8_job *job;
@@ -119,7 +119,9 @@ static void product_tile(const conv_int8_task *task, int64_t line, int64_t at, i
         .a_row = f->cols.stride * f->pixel_bytes,
         .runs = run->runs,
         .n_runs = f->n_runs,
-        .n_groups = hn_int8_groups(f->run_bytes),
+        .n_groups = hn_int8_groups(run->tiles, f->run_bytes),
+        .rows = (int)rows,
+        .reads_more_rows = f->copies,
         .b = (const int8_t *)run->job->packed_w + panel * hn_conv_int8_panel_bytes(f),
         .sums = sums};
     hn_int8_block block = {.sums = sums, .sums_row = HN_U8S8_MOST_COLS, .row_sums = row_sums};
@@ -190,6 +192,7 @@ static void conv_int8_tasks(void *ctx, int lane, int64_t begin, int64_t end) {
     const conv_int8_run *run = ctx;
     const hn_conv_int8_form *f = &run->form;
     int64_t across = (f->n_panels + f->panel_grain - 1) / f->panel_grain;
+    hn_u8s8_begin(run->tiles);
     for (int64_t t = begin; t < end && !hn_pool_is_stopped(run->pool); t++) {
         int64_t band = t / across, panel0 = t % across * f->panel_grain;
         conv_int8_task task = {
@@ -202,6 +205,7 @@ static void conv_int8_tasks(void *ctx, int lane, int64_t begin, int64_t end) {
         for (int64_t panel = panel0; panel < HN_MIN(panel0 + f->panel_grain, f->n_panels); panel++)
             panel_of_band(&task, panel);
     }
+    hn_u8s8_end(run->tiles);
 }
 
 /* Offsets of the runs, then the bands. */

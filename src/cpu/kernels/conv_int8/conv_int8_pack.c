@@ -35,7 +35,7 @@ static void pack_panel(const hn_conv_int8_form *f, const uint8_t *w, int64_t pan
                 int32_t value = (int8_t)byte;
                 sums[j] += (uint32_t)value;
             }
-        out += hn_int8_groups(f->run_bytes) * f->width * HN_U8S8_GROUP;
+        out += hn_int8_groups(hn_u8s8_pick(), f->run_bytes) * f->width * HN_U8S8_GROUP;
     }
 }
 

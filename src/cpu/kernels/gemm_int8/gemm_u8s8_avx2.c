@@ -48,6 +48,8 @@ AVX2_TILE(6)
 const hn_u8s8_set hn_u8s8_set__avx2 = {
     .max_rows = AVX2_ROWS,
     .cols = AVX2_COLS,
+    .step_groups = 1,
+    .least_rows = 1,
     .tiles = {NULL, hn_gemm_u8s8_1x16__avx2, hn_gemm_u8s8_2x16__avx2, hn_gemm_u8s8_3x16__avx2,
               hn_gemm_u8s8_4x16__avx2, hn_gemm_u8s8_5x16__avx2, hn_gemm_u8s8_6x16__avx2}};
 #endif

@@ -53,8 +53,11 @@ VNNI_INLINE void vnni_tile(const hn_u8s8_tile *t, const int rows) {
 VNNI_EACH_TILE(VNNI_TILE)
 
 #  define VNNI_NAME(rows) hn_gemm_u8s8_##rows##x32__avx512vnni,
-const hn_u8s8_set hn_u8s8_set__avx512vnni = {
-    .max_rows = VNNI_ROWS, .cols = VNNI_COLS, .tiles = {NULL, VNNI_EACH_TILE(VNNI_NAME)}};
+const hn_u8s8_set hn_u8s8_set__avx512vnni = {.max_rows = VNNI_ROWS,
+                                             .cols = VNNI_COLS,
+                                             .step_groups = 1,
+                                             .least_rows = 1,
+                                             .tiles = {NULL, VNNI_EACH_TILE(VNNI_NAME)}};
 
 #  undef VNNI_NAME
 #  undef VNNI_TILE

@@ -47,6 +47,8 @@ AVXVNNI_TILE(6)
 const hn_u8s8_set hn_u8s8_set__avxvnni = {
     .max_rows = AVXVNNI_ROWS,
     .cols = AVXVNNI_COLS,
+    .step_groups = 1,
+    .least_rows = 1,
     .tiles = {NULL, hn_gemm_u8s8_1x16__avxvnni, hn_gemm_u8s8_2x16__avxvnni,
               hn_gemm_u8s8_3x16__avxvnni, hn_gemm_u8s8_4x16__avxvnni, hn_gemm_u8s8_5x16__avxvnni,
               hn_gemm_u8s8_6x16__avxvnni}};
