@@ -141,7 +141,7 @@ static uint64_t detect_features(void) {
         }
     }
 #  ifdef HN_AMX_EMULATED
-    mask |= mask & FEATURE(AVX512VNNI) ? AMX_FEATURES : 0;
+    mask |= mask & FEATURE(AVX512BF16) ? AMX_FEATURES : 0;
 #  endif
     return mask;
 }

@@ -38,7 +38,9 @@ static void check_u8s8_tile(const hn_u8s8_set *set, int rows, int64_t n_runs) {
     int64_t n_read = reads_more ? HN_MAX(rows, set->least_rows) : rows;
     t.a = kern_hostile_bytes((n_read - 1) * t.a_row + far + run_bytes);
     t.b = (const int8_t *)kern_hostile_bytes(n_runs * run_bytes * set->cols);
+    hn_u8s8_begin(set);
     set->tiles[rows](&t);
+    hn_u8s8_end(set);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0; j < set->cols; j++) {
             uint32_t sum = 0;

@@ -110,7 +110,7 @@ static void product_tile(const conv_int8_task *task, int64_t line, int64_t at, i
                          int64_t panel) {
     const conv_int8_run *run = task->run;
     const hn_conv_int8_form *f = &run->form;
-    int32_t sums[HN_U8S8_MOST_ROWS * HN_U8S8_MOST_COLS];
+    _Alignas(HN_INT8_PANEL_ALIGN) int32_t sums[HN_U8S8_MOST_ROWS * HN_U8S8_MOST_COLS];
     uint32_t row_sums[HN_U8S8_MOST_ROWS];
     const hn_int8_result *result = &run->job->result;
     hn_u8s8_tile tile = {

@@ -208,7 +208,7 @@ static void int8_tile(const int8_run *run, int64_t row0, int64_t rows, int64_t p
     static const int64_t one_run[] = {0};
     const hn_gemm_int8_job *job = run->job;
     int64_t width = run->set->cols, j = panel * width, at = row0 * job->c_row + j;
-    int32_t sums[HN_U8S8_MOST_ROWS * HN_U8S8_MOST_COLS];
+    _Alignas(HN_INT8_PANEL_ALIGN) int32_t sums[HN_U8S8_MOST_ROWS * HN_U8S8_MOST_COLS];
     hn_u8s8_tile tile = {.a = run->rows + row0 * run->row_bytes,
                          .a_row = run->row_bytes,
                          .runs = one_run,
