@@ -4,7 +4,7 @@
 #ifndef HN_GEMM_U8S8_H
 #define HN_GEMM_U8S8_H
 
-#include "base/base.h"
+#include "cpu/kernels/gemm_int8/int8_result.h"
 
 #define HN_U8S8_GROUP 4 /* steps along k */
 #define HN_U8S8_MOST_ROWS 14
@@ -20,14 +20,25 @@ typedef struct hn_u8s8_tile {
     int64_t n_runs, n_groups; /* the groups of one run */
     const int8_t *b;          /* [run, group, column, 4], as many columns as the set has */
     int32_t *sums;            /* [row, column], rows are HN_U8S8_MOST_COLS apart */
+    /* What becomes of the sums, which are then not stored; NULL: they are. For sets that finish it.
+     */
+    const hn_int8_result *result;
+    const hn_int8_block *block;
 } hn_u8s8_tile;
 typedef void (*hn_u8s8_tile_fn)(const hn_u8s8_tile *tile);
 
 /* The tiles of one instruction set, by their rows, from 1. */
 typedef struct hn_u8s8_set {
     int max_rows, cols;
+    bool (*finishes)(const hn_int8_result *result); /* NULL: none */
     hn_u8s8_tile_fn tiles[HN_U8S8_MOST_ROWS + 1];
 } hn_u8s8_set;
+
+/* The result where the set finishes it, else NULL. */
+static inline const hn_int8_result *hn_u8s8_finished(const hn_u8s8_set *set,
+                                                     const hn_int8_result *result) {
+    return set->finishes && set->finishes(result) ? result : NULL;
+}
 
 /* The best that this processor has; there is always one. */
 const hn_u8s8_set *hn_u8s8_pick(void);
