@@ -117,7 +117,7 @@ static void check_finished_tile(const hn_u8s8_set *set, int rows, int64_t cols) 
     hn_int8_result__scalar(&s, &block);
     block.y = kern_bytes(n_bytes);
     memset(block.y, 0xA5, (size_t)n_bytes);
-    t.result = hn_u8s8_finished(set, &s);
+    t.result = hn_int8_finished(set->finishes, &s);
     t.block = &block;
     if (t.result) {
         set->tiles[rows](&t);

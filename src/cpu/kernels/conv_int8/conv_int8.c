@@ -101,7 +101,8 @@ static conv_int8_panel begin_panel(const conv_int8_task *task, int64_t panel) {
     p.block.col = group * padded * (int64_t)(HN_INT8_COLUMN_BYTES / sizeof(int32_t)) + first;
     p.block.cols = HN_MIN(f->width, filters - first);
     p.block.y_row = run->job->y_step;
-    p.finished = f->is_depthwise ? NULL : hn_u8s8_finished(run->tiles, &run->job->result);
+    p.finished = hn_int8_finished(f->is_depthwise ? run->lines->finishes : run->tiles->finishes,
+                                  &run->job->result);
     return p;
 }
 
@@ -186,8 +187,12 @@ static void depthwise_tile(conv_int8_panel *p, int64_t line, int64_t at, int64_t
                                    .n_taps = f->n_runs,
                                    .w = p->w,
                                    .n_positions = (int)rows,
-                                   .sums = sums};
+                                   .sums = sums,
+                                   .result = p->finished,
+                                   .block = &p->block};
     run->lines->line(&tile);
+    if (p->finished)
+        return;
     if (run->job->result.zeros)
         subtract_zeros(&tile, run, p->index * f->width);
     p->result.zeros = NULL;

@@ -17,11 +17,15 @@ typedef struct hn_depthwise_int8_line {
     const int8_t *w; /* [group of taps, slot, 4] */
     int n_positions;
     int32_t *sums; /* positions are HN_DEPTHWISE_INT8_MOST_CHANNELS apart */
+    /* As hn_u8s8_tile has them. */
+    const hn_int8_result *result;
+    const hn_int8_block *block;
 } hn_depthwise_int8_line;
 
 typedef struct hn_depthwise_int8_set {
     int channels;                /* of a block */
     int (*channel_of)(int slot); /* channels are not packed in order */
+    hn_int8_finishes_fn *finishes;
     void (*line)(const hn_depthwise_int8_line *line);
 } hn_depthwise_int8_set;
 

@@ -222,7 +222,7 @@ static void int8_tile(const int8_run *run, int64_t row0, int64_t rows, int64_t p
                            .y_row = job->c_row,
                            .residual =
                                residual ? residual + (size_t)of_residual * elem_bytes : NULL};
-    tile.result = hn_u8s8_finished(run->set, &run->result);
+    tile.result = hn_int8_finished(run->set->finishes, &run->result);
     tile.block = &block;
     run->set->tiles[rows](&tile);
     if (!tile.result)

@@ -30,15 +30,9 @@ typedef void (*hn_u8s8_tile_fn)(const hn_u8s8_tile *tile);
 /* The tiles of one instruction set, by their rows, from 1. */
 typedef struct hn_u8s8_set {
     int max_rows, cols;
-    bool (*finishes)(const hn_int8_result *result); /* NULL: none */
+    hn_int8_finishes_fn *finishes;
     hn_u8s8_tile_fn tiles[HN_U8S8_MOST_ROWS + 1];
 } hn_u8s8_set;
-
-/* The result where the set finishes it, else NULL. */
-static inline const hn_int8_result *hn_u8s8_finished(const hn_u8s8_set *set,
-                                                     const hn_int8_result *result) {
-    return set->finishes && set->finishes(result) ? result : NULL;
-}
 
 /* The best that this processor has; there is always one. */
 const hn_u8s8_set *hn_u8s8_pick(void);

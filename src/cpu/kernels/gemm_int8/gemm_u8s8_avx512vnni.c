@@ -44,11 +44,6 @@ VNNI_INLINE void vnni_sums(const hn_u8s8_tile *t, const int rows,
     }
 }
 
-/* Residuals would double the code for little: behind few channels they are rare. */
-static bool vnni_finishes(const hn_int8_result *result) {
-    return hn_vnni_makes_bytes(result) && !result->residual.at;
-}
-
 VNNI_INLINE void vnni_tile_as_bytes(const hn_u8s8_tile *t, const int rows,
                                     VNNI sums[VNNI_ROWS][VNNI_VECTORS]) {
     const hn_int8_block *k = t->block;
@@ -87,7 +82,7 @@ VNNI_EACH_TILE(VNNI_TILE)
 #  define VNNI_NAME(rows) hn_gemm_u8s8_##rows##x32__avx512vnni,
 const hn_u8s8_set hn_u8s8_set__avx512vnni = {.max_rows = VNNI_ROWS,
                                              .cols = VNNI_COLS,
-                                             .finishes = vnni_finishes,
+                                             .finishes = hn_vnni_finishes,
                                              .tiles = {NULL, VNNI_EACH_TILE(VNNI_NAME)}};
 
 #  undef VNNI_NAME

@@ -1,4 +1,4 @@
-/* Inside gemm_int8, AVX-512 VNNI: sums in registers become bytes, the same as int8_result.h says,
+/* Inside cpu/kernels, AVX-512 VNNI: sums in registers become bytes, the same as int8_result.h says,
  * two rows of 32 columns at a time. Only the upper limit is applied to floats: numbers below the
  * lower one, and NaN, become integers that saturate to it when they are packed. Rounding does not
  * change the order of numbers, so that it does not matter which comes first. */
@@ -28,6 +28,12 @@ static inline bool hn_vnni_makes_bytes(const hn_int8_result *s) {
     return s->to == HN_INT8_TO_BYTES && !s->zeros && !s->terms;
 }
 
+/* What tiles do themselves. Residuals would double their code for little: behind few channels they
+ * are rare. */
+static inline bool hn_vnni_finishes(const hn_int8_result *s) {
+    return hn_vnni_makes_bytes(s) && !s->residual.at;
+}
+
 VNNI_INLINE vnni_bytes vnni_bytes_of(const hn_int8_result *s, int64_t col, int64_t cols,
                                      const bool has_residual) {
     const hn_int8_residual *z = &s->residual;
@@ -36,8 +42,8 @@ VNNI_INLINE vnni_bytes vnni_bytes_of(const hn_int8_result *s, int64_t col, int64
                     .least_word = VNNI_WORDS_SET1(least),
                     .least = VNNI_ALL_BYTES_SET1(least + (has_residual ? z->sum_zero : s->zero)),
                     .order = VNNI_ORDER_OF_ROWS(),
-                    .some_bytes = VNNI_FIRST_BYTES(HN_MIN(cols, VNNI_BYTE_COLS))};
-    for (int v = 0; v < 2; v++) {
+                    .some_bytes = cols > 0 ? VNNI_FIRST_BYTES(HN_MIN(cols, VNNI_BYTE_COLS)) : 0};
+    _Pragma("GCC unroll 2") for (int v = 0; v < 2; v++) {
         b.some[v] = VNNI_FIRST(HN_MIN(HN_MAX(cols - v * VNNI_ELEMS, 0), VNNI_ELEMS));
         b.add[v] = VNNI_LOAD_SOME(s->add + col + v * VNNI_ELEMS, b.some[v]);
         b.scale[v] = VNNI_FLOATS_LOAD_SOME(s->scales + col + v * VNNI_ELEMS, b.some[v]);

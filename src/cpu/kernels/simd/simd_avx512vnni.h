@@ -40,6 +40,8 @@
 #define VNNI_FLOATS_MIN(a, b) _mm512_min_ps(a, b) /* b when either is NaN */
 #define VNNI_FLOATS_MAX(a, b) _mm512_max_ps(a, b)
 #define VNNI_FLOATS_OF(v) _mm512_cvtepi32_ps(v)
+#define VNNI_FLOATS_OF_BITS(v) _mm512_castsi512_ps(v)
+#define VNNI_BITS_OF(v) _mm512_castps_si512(v)
 /* To the nearest, ties to even. What has no integer, NaN too, becomes the least one. */
 #define VNNI_FLOATS_ROUND(v) _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define VNNI_OF_FLOATS(v) _mm512_cvtps_epi32(v)
@@ -63,6 +65,11 @@
 #define VNNI_ROWS_OF_BYTES(a, b, order, least) \
   _mm512_add_epi8(_mm512_permutexvar_epi32(order, _mm512_packus_epi16(a, b)), least)
 #define VNNI_ORDER_OF_ROWS() _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)
+/* The same of one row of 64 whose quarters change places: lane i of the results has lane i of the
+ * four vectors. */
+#define VNNI_ROW_OF_BYTES(a, b, least) _mm512_add_epi8(_mm512_packus_epi16(a, b), least)
+#define VNNI_STORE_BYTES(p, n, v) \
+  _mm512_mask_storeu_epi8(p, (__mmask64)(UINT64_MAX >> (64 - (n))), v) /* the first n > 0 */
 #define VNNI_STORE_FIRST_ROW(p, some, v) _mm256_mask_storeu_epi8(p, some, _mm512_castsi512_si256(v))
 #define VNNI_STORE_SECOND_ROW(p, some, v) \
   _mm256_mask_storeu_epi8(p, some, _mm512_extracti64x4_epi64(v, 1))
