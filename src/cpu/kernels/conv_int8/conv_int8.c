@@ -186,6 +186,7 @@ static void depthwise_tile(conv_int8_panel *p, int64_t line, int64_t at, int64_t
                                    .taps = run->runs,
                                    .n_taps = f->n_runs,
                                    .w = p->w,
+                                   .n_channels = (int)p->block.cols,
                                    .n_positions = (int)rows,
                                    .sums = sums,
                                    .result = p->finished,

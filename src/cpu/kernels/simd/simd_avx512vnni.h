@@ -14,6 +14,10 @@
 #define VNNI_ZERO() _mm512_setzero_si512()
 #define VNNI_LOAD(p) _mm512_loadu_si512(p)
 #define VNNI_STORE(p, v) _mm512_storeu_si512(p, v)
+/* 32 bytes here, then 32 there. */
+#define VNNI_LOAD_TWO(p, q)                                                         \
+  _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const void *)(p))), \
+                     _mm256_loadu_si256((const void *)(q)), 1)
 #define VNNI_PREFETCH(p) _mm_prefetch(p, _MM_HINT_T0)
 /* Bytes, or pairs of bytes, of the lower and the upper half of each quarter in turns; quarters of
  * two vectors. */
