@@ -90,6 +90,7 @@ void kern_test_conv_chain(void);
 void kern_test_pool_max(void);
 void kern_test_attention(void);
 void kern_test_depthwise_nhwc(void);
+void kern_test_pool_bytes(void);
 void kern_test_pool_nhwc(void);
 void kern_test_winograd(void);
 void kern_test_unary(void);

@@ -233,8 +233,11 @@ static void int8_tile(const int8_run *run, int64_t row0, int64_t rows, int64_t p
                            .y_row = job->c_row,
                            .residual =
                                residual ? residual + (size_t)of_residual * elem_bytes : NULL};
+    tile.result = hn_int8_finished(run->set->finishes, &run->result);
+    tile.block = &block;
     run->set->tiles[rows](&tile);
-    hn_int8_finish(run->finish, &run->result, &block);
+    if (!tile.result)
+        hn_int8_finish(run->finish, &run->result, &block);
 }
 
 static void int8_tiles(void *ctx, int64_t strip0, int64_t strip1, int64_t panel0, int64_t panel1) {

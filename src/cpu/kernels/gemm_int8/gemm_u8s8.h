@@ -4,7 +4,7 @@
 #ifndef HN_GEMM_U8S8_H
 #define HN_GEMM_U8S8_H
 
-#include "base/base.h"
+#include "cpu/kernels/gemm_int8/int8_result.h"
 
 #define HN_U8S8_GROUP 4 /* steps along k */
 #define HN_U8S8_MOST_ROWS 32
@@ -24,6 +24,10 @@ typedef struct hn_u8s8_tile {
     /* [row, column], rows are HN_U8S8_MOST_COLS apart; those behind the rows, up to the set's least
      * number, are overwritten. */
     int32_t *sums;
+    /* What becomes of the sums, which are then not stored; NULL: they are. For sets that finish it.
+     */
+    const hn_int8_result *result;
+    const hn_int8_block *block;
 } hn_u8s8_tile;
 typedef void (*hn_u8s8_tile_fn)(const hn_u8s8_tile *tile);
 
@@ -33,6 +37,7 @@ typedef struct hn_u8s8_set {
     int step_groups;                   /* the groups of a run are a multiple of it */
     int least_rows;                    /* fewer take as long, or go a slower way */
     void (*begin)(void), (*end)(void); /* around the tiles of a thread; NULL: nothing to do */
+    hn_int8_finishes_fn *finishes;
     hn_u8s8_tile_fn tiles[HN_U8S8_MOST_ROWS + 1];
 } hn_u8s8_set;
 
