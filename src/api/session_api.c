@@ -28,9 +28,10 @@ static hone_status check_compute(hone_precision compute, hone_error *error) {
         return hn_fail(error, HONE_E_UNSUPPORTED,
                        "no kernel computes in float16; use bfloat16 or float32");
     if (compute == HONE_PRECISION_BFLOAT16 && !hn_gemm_has_bf16())
-        return hn_fail(error, HONE_E_UNSUPPORTED,
-                       "this processor has no instructions for bfloat16 (AVX512-BF16), or HONE_CPU "
-                       "does not admit them; use float32");
+        return hn_fail(
+            error, HONE_E_UNSUPPORTED,
+            "this processor has no instructions for bfloat16 (AVX512-BF16, AMX), or HONE_CPU "
+            "does not admit them; use float32");
     return HONE_OK;
 }
 

@@ -140,13 +140,18 @@ static uint64_t detect_features(void) {
             mask |= UINT64_C(1) << b->feature;
         }
     }
+#  ifdef HN_AMX_EMULATED
+    mask |= mask & FEATURE(AVX512BF16) ? AMX_FEATURES : 0;
+#  endif
     return mask;
 }
 
 /* Linux grants the 8 KB of tile data per thread only to a process that requests it. The request
  * enlarges the signal frames of the whole process, so it is made only when HONE_CPU allows AMX. */
 static bool amx_is_permitted(void) {
-#  if defined(__linux__) && defined(SYS_arch_prctl)
+#  if defined(HN_AMX_EMULATED)
+    return true;
+#  elif defined(__linux__) && defined(SYS_arch_prctl)
     enum { ARCH_REQ_XCOMP_PERM_CALL = 0x1023, TILE_DATA_COMPONENT = 18 };
     return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM_CALL, TILE_DATA_COMPONENT) == 0;
 #  else

@@ -268,7 +268,7 @@ hone: --weights is float16 or bfloat16, not 'int8'
 What a processor cannot compute in is refused.
 
 $ HONE_CPU=avx2 hone run digits.onnx --random 1 --compute bfloat16
-hone: this processor has no instructions for bfloat16 (AVX512-BF16), or HONE_CPU does not admit them; use float32
+hone: this processor has no instructions for bfloat16 (AVX512-BF16, AMX), or HONE_CPU does not admit them; use float32
 [1]
 $ hone run digits.onnx --random 1 --compute float32 | grep -c logits
 1

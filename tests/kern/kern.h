@@ -78,6 +78,7 @@ hn_conv_nhwc_job kern_conv_nhwc_job(const kern_conv_case *t, const hn_window *s,
 
 void kern_test_gemm(void);
 void kern_test_gemm_bf16(void);
+void kern_test_gemm_bf16_blocks(void);
 void kern_test_gemm_u8s8(void);
 void kern_test_int8_result(void);
 void kern_test_depthwise_int8(void);
@@ -89,6 +90,7 @@ void kern_test_conv_chain(void);
 void kern_test_pool_max(void);
 void kern_test_attention(void);
 void kern_test_depthwise_nhwc(void);
+void kern_test_pool_bytes(void);
 void kern_test_pool_nhwc(void);
 void kern_test_winograd(void);
 void kern_test_unary(void);

@@ -2,9 +2,12 @@
  * to the bit. */
 #include "kern/kern.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "cpu/kernels/conv_int8/conv_int8.h"
+
+#define BYTE_SCALE 0x1p-24f /* sums of all sizes become bytes of all sizes */
 
 typedef struct conv_case {
     hn_window s;
@@ -60,6 +63,27 @@ static int32_t exact_sum(const conv_case *t, const hn_conv_int8_job *job, const 
     return (int32_t)sum;
 }
 
+/* The same job with bytes as results, against the sums that were found right. */
+static void check_bytes(const conv_case *t, hn_conv_int8_job job, int pool, const int32_t *sums) {
+    int64_t n_pixels = t->batch * t->s.out_elems;
+    int64_t n_y = n_pixels ? (n_pixels - 1) * job.y_step + t->filters : 0;
+    uint8_t *y = kern_bytes(n_y);
+    hn_int8_result *s = &job.result;
+    s->to = HN_INT8_TO_BYTES;
+    s->zero = (int32_t)kern_between(0, 255);
+    s->low = (float)-s->zero;
+    s->high = (float)(255 - s->zero);
+    job.y = y;
+    hn_conv_int8(kern_pool(pool), &job);
+    for (int64_t i = 0; i < n_pixels * t->filters; i++) {
+        int64_t at = i / t->filters * job.y_step + i % t->filters;
+        float q = hn_round_even(fmaxf(s->low, fminf((float)sums[at] * BYTE_SCALE, s->high)));
+        KERN_CHECK(y[at] == (uint8_t)((int32_t)q + s->zero),
+                   "%d channels, %d filters, %d groups: byte %d, not of sum %d", (int)t->channels,
+                   (int)t->filters, (int)t->groups, y[at], sums[at]);
+    }
+}
+
 static void check_conv_int8(const conv_case *t) {
     const hn_window *s = &t->s;
     int64_t per_group = t->channels / t->groups;
@@ -75,6 +99,7 @@ static void check_conv_int8(const conv_case *t) {
     int64_t n_in = t->batch * s->in_elems,
             n_x = n_in > 0 ? (n_in - 1) * job.x_step + t->channels : 0;
     int64_t n_pixels = t->batch * s->out_elems;
+    const float scale = BYTE_SCALE;
     job.x = kern_hostile_bytes(n_x);
     const uint8_t *w = kern_hostile_bytes(t->filters * per_group * s->kernel_elems);
     int32_t *w_zeros = kern_bytes(t->filters * 4), *bias = kern_bytes(t->filters * 4);
@@ -90,7 +115,11 @@ static void check_conv_int8(const conv_case *t) {
     hn_conv_int8_fill_columns(&(hn_int8_columns){.b_zeros = w_zeros,
                                                  .n_b_zeros = t->filters,
                                                  .b_is_signed = t->w_is_signed,
-                                                 .bias = bias},
+                                                 .bias = bias,
+                                                 .scales = &scale,
+                                                 .n_scales = 1,
+                                                 .scale = 1,
+                                                 .divisor = 1},
                               columns, &job);
     for (int pool = 0; pool < KERN_POOLS; pool++) {
         int64_t n_y = n_pixels ? (n_pixels - 1) * job.y_step + t->filters : 0;
@@ -109,6 +138,7 @@ static void check_conv_int8(const conv_case *t) {
                        (int)t->channels, (int)t->filters, (int)t->groups, (int)n_pixels,
                        y[pixel * job.y_step + f], exact, (int)pixel, (int)f);
         }
+        check_bytes(t, job, pool, y);
     }
     kern_release();
 }
@@ -137,9 +167,9 @@ static void check_some(int64_t channels, int64_t filters, int64_t groups) {
 
 void kern_test_depthwise_int8(void) {
     static const int64_t depthwise[] = {2, 3, 16, 17, 63, 64, 65, 130};
-    static const int64_t sizes[][3] = {{1, 1, 1},  {3, 32, 1},  {4, 33, 1},   {16, 7, 1},
-                                       {31, 5, 1}, {8, 12, 4},  {10, 70, 2},  {64, 64, 1},
-                                       {6, 3, 3},  {36, 36, 9}, {40, 100, 5}, {2, 4, 2}};
+    static const int64_t sizes[][3] = {
+        {1, 1, 1},   {3, 32, 1}, {4, 33, 1},  {16, 7, 1},   {31, 5, 1}, {8, 12, 4},   {10, 70, 2},
+        {64, 64, 1}, {6, 3, 3},  {36, 36, 9}, {40, 100, 5}, {2, 4, 2},  {128, 40, 2}, {192, 33, 1}};
     for (size_t i = 0; i < HN_COUNT(depthwise); i++)
         for (int n = 0; n < 8; n++)
             check_some(depthwise[i], depthwise[i], depthwise[i]);

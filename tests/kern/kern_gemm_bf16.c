@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "cpu/kernels/gemm/gemm_micro.h"
+#include "cpu/kernels/gemm_bf16/gemm_bf16.h"
 
 typedef struct bf16_case {
     int64_t m, n, k;
@@ -103,9 +104,9 @@ static void check_bf16_conv(int64_t channels, int64_t filters, int64_t gap) {
 }
 
 void kern_test_gemm_bf16(void) {
-    static const int64_t sizes[][3] = {{1, 1, 1},     {1, 300, 64},  {2, 33, 7},
-                                       {14, 32, 64},  {15, 31, 3},   {13, 65, 130},
-                                       {29, 17, 701}, {5, 48, 1400}, {70, 100, 33}};
+    static const int64_t sizes[][3] = {{1, 1, 1},     {1, 300, 64},   {2, 33, 7},    {14, 32, 64},
+                                       {15, 31, 3},   {13, 65, 130},  {29, 17, 701}, {5, 48, 1400},
+                                       {70, 100, 33}, {64, 96, 2400}, {33, 64, 64}};
     if (!hn_gemm_has_bf16())
         return;
     for (size_t i = 0; i < HN_COUNT(sizes); i++)
@@ -118,4 +119,10 @@ void kern_test_gemm_bf16(void) {
                                     .has_epilogue = form & 4});
     check_bf16_conv(32, 32, 0);
     check_bf16_conv(67, 45, 3);
+}
+
+/* Blocks are what products use where the processor has them. */
+void kern_test_gemm_bf16_blocks(void) {
+    if (hn_bf16_blocks_pick())
+        kern_test_gemm_bf16();
 }

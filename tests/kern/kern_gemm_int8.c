@@ -19,10 +19,13 @@ static uint32_t *hostile_words(int64_t n) {
 /* Windows of a convolution: runs that overlap, rows that do. */
 static void check_u8s8_tile(const hn_u8s8_set *set, int rows, int64_t n_runs) {
     static const int64_t depths[] = {0, 1, 2, 7, 40};
-    int64_t runs[4], n_sums = (int64_t)rows * HN_U8S8_MOST_COLS, far = 0;
+    bool reads_more = kern_between(0, 1);
+    int64_t runs[4], n_sums = HN_MAX(rows, set->least_rows) * HN_U8S8_MOST_COLS, far = 0;
     if (kern_leaves_out())
         return;
-    hn_u8s8_tile t = {.n_groups = depths[kern_random() % HN_COUNT(depths)],
+    hn_u8s8_tile t = {.n_groups = depths[kern_random() % HN_COUNT(depths)] * set->step_groups,
+                      .rows = rows,
+                      .reads_more_rows = reads_more,
                       .a_row = kern_between(0, 90),
                       .runs = runs,
                       .n_runs = n_runs,
@@ -32,9 +35,12 @@ static void check_u8s8_tile(const hn_u8s8_set *set, int rows, int64_t n_runs) {
         runs[i] = kern_between(0, 100);
         far = HN_MAX(far, runs[i]);
     }
-    t.a = kern_hostile_bytes((rows - 1) * t.a_row + far + run_bytes);
+    int64_t n_read = reads_more ? HN_MAX(rows, set->least_rows) : rows;
+    t.a = kern_hostile_bytes((n_read - 1) * t.a_row + far + run_bytes);
     t.b = (const int8_t *)kern_hostile_bytes(n_runs * run_bytes * set->cols);
+    hn_u8s8_begin(set);
     set->tiles[rows](&t);
+    hn_u8s8_end(set);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0; j < set->cols; j++) {
             uint32_t sum = 0;
@@ -128,9 +134,10 @@ static void check_int8_sizes(int64_t m, int64_t n, int64_t k) {
 }
 
 void kern_test_gemm_u8s8(void) {
-    static const int64_t sizes[][3] = {{1, 1, 1},    {1, 1, 0},    {0, 5, 3},     {3, 0, 2},
-                                       {1, 33, 5},   {14, 32, 64}, {15, 31, 3},   {13, 65, 130},
-                                       {29, 17, 67}, {5, 48, 4},   {70, 100, 33}, {2, 3, 3000}};
+    static const int64_t sizes[][3] = {{1, 1, 1},    {1, 1, 0},     {0, 5, 3},     {3, 0, 2},
+                                       {1, 33, 5},   {14, 32, 64},  {15, 31, 3},   {13, 65, 130},
+                                       {29, 17, 67}, {5, 48, 4},    {70, 100, 33}, {2, 3, 3000},
+                                       {16, 32, 64}, {33, 64, 128}, {31, 40, 192}, {9, 33, 64}};
     const hn_u8s8_set *set = hn_u8s8_pick();
     for (int rows = 1; rows <= set->max_rows; rows++)
         for (int i = 0; i < 20; i++)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "cpu/kernels/gemm_int8/int8_result.h"
+#include "cpu/kernels/gemm_int8/gemm_u8s8.h"
 
 enum { MOST_ELEMS = 16 }; /* of a vector of any instruction set */
 
@@ -30,6 +30,10 @@ static void halve_some(int64_t n, float *scales) {
 static hn_int8_result random_result(int64_t padded, hn_int8_to to, bool has_residual) {
     float *scales = random_scales(padded);
     halve_some(padded, scales);
+    if (to == HN_INT8_TO_BYTES) {
+        scales[padded / 2] = NAN;
+        scales[padded - 1] = INFINITY;
+    }
     hn_int8_result s = {.to = to,
                         .add = random_words(padded),
                         .scales = scales,
@@ -86,7 +90,48 @@ static void check_int8_result(int rows, int64_t cols, hn_int8_to to, bool has_re
     kern_release();
 }
 
+/* Tiles that finish their sums in registers do as plain C does with the sums. */
+static void check_finished_tile(const hn_u8s8_set *set, int rows, int64_t cols) {
+    static const int64_t one_run[] = {0};
+    int64_t col = kern_between(0, 40), y_row = cols + kern_between(0, 3);
+    int64_t n_bytes = (rows - 1) * y_row + cols;
+    hn_int8_result s = random_result(col + set->cols, HN_INT8_TO_BYTES, false);
+    hn_u8s8_tile t = {.n_groups = kern_between(0, 9),
+                      .runs = one_run,
+                      .n_runs = 1,
+                      .sums = random_words((int64_t)rows * HN_U8S8_MOST_COLS)};
+    s.zeros = s.terms = NULL;
+    t.a_row = t.n_groups * HN_U8S8_GROUP;
+    t.a = kern_hostile_bytes(rows * t.a_row);
+    t.b = (const int8_t *)kern_hostile_bytes(t.a_row * set->cols);
+    hn_int8_block block = {.rows = rows,
+                           .col = col,
+                           .cols = cols,
+                           .sums = t.sums,
+                           .sums_row = HN_U8S8_MOST_COLS,
+                           .y = kern_bytes(n_bytes),
+                           .y_row = y_row};
+    const uint8_t *plain = block.y;
+    memset(block.y, 0xA5, (size_t)n_bytes);
+    set->tiles[rows](&t);
+    hn_int8_result__scalar(&s, &block);
+    block.y = kern_bytes(n_bytes);
+    memset(block.y, 0xA5, (size_t)n_bytes);
+    t.result = hn_int8_finished(set->finishes, &s);
+    t.block = &block;
+    if (t.result) {
+        set->tiles[rows](&t);
+        KERN_CHECK(memcmp(block.y, plain, (size_t)n_bytes) == 0,
+                   "a tile of %d rows and %d columns becomes others", rows, (int)cols);
+    }
+    kern_release();
+}
+
 void kern_test_int8_result(void) {
+    const hn_u8s8_set *set = hn_u8s8_pick();
+    for (int rows = 1; rows <= set->max_rows; rows++)
+        for (int64_t cols = 1; cols <= set->cols; cols++)
+            check_finished_tile(set, rows, cols);
     for (int64_t cols = 1; cols < 70; cols++)
         for (int i = 0; i < 4; i++) {
             check_int8_result((int)kern_between(1, 14), cols, HN_INT8_TO_I32, false);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "cpu/kernels/pool/pool_bytes.h"
 #include "cpu/kernels/pool/pool_nhwc.h"
 
 /* ---- one channel per filter ---- */
@@ -249,6 +250,47 @@ static void check_pool_rows(void) {
             check_pool(&t, 1000 + i, HN_POOL_NHWC_MAX, false);
             check_pool(&t, 1000 + i, HN_POOL_NHWC_AVERAGE, channels % 2);
         }
+}
+
+/* The largest of bytes, where the model has other elements between its pixels, too. */
+static void check_byte_max(const kern_conv_case *t, size_t index) {
+    hn_window s = kern_window(t);
+    int64_t step = t->channels + kern_between(0, 1) * 5, n_in = t->batch * s.in_elems;
+    int64_t n_y = t->batch * s.out_elems * t->channels;
+    hn_pool_bytes_job job = {.window = &s,
+                             .batch = t->batch,
+                             .channels = t->channels,
+                             .is_signed = kern_random() & 1,
+                             .x_step = step,
+                             .x = kern_hostile_bytes((n_in - 1) * step + t->channels)};
+    uint8_t flip = job.is_signed ? 0x80 : 0;
+    for (int p = 0; p < KERN_POOLS; p++) {
+        job.y = kern_bytes(n_y);
+        hn_pool_bytes(kern_pool(p), &job);
+        for (int64_t i = 0; i < n_y; i++) {
+            int64_t out = i / t->channels, image = out / s.out_elems;
+            uint8_t most = 0;
+            for (int64_t tap = 0; tap < s.kernel_elems; tap++) {
+                int64_t at = kern_window_at(&s, out % s.out_elems, tap);
+                const uint8_t *x = job.x + (image * s.in_elems + at) * step + i % t->channels;
+                most = at >= 0 ? HN_MAX(most, *x ^ flip) : most;
+            }
+            KERN_CHECK(job.y[i] == (most ^ flip), "bytes %zu: element %d is %d, not %d", index,
+                       (int)i, job.y[i], most ^ flip);
+        }
+    }
+    kern_release();
+}
+
+void kern_test_pool_bytes(void) {
+    for (size_t i = 0; i < KERN_CONV_CASES; i++)
+        check_byte_max(&kern_conv_cases[i], i);
+    for (size_t i = 0; i < 200; i++) {
+        kern_conv_case t = kern_random_case();
+        t.channels = kern_between(1, 140);
+        if (!kern_leaves_out())
+            check_byte_max(&t, KERN_CONV_CASES + i);
+    }
 }
 
 void kern_test_pool_nhwc(void) {

@@ -151,6 +151,7 @@ static const struct kern_test {
     {"conv", kern_test_conv},
     {"conv_chain", kern_test_conv_chain},
     {"conv_transpose_nhwc", kern_test_conv_transpose_nhwc},
+    {"pool_bytes", kern_test_pool_bytes},
     {"pool_max", kern_test_pool_max},
     {"row_strides", kern_test_row_strides},
     {"tiers", test_tiers},

@@ -12,6 +12,7 @@
 #include "cpu/kernels/reduce/reduce_loops.h"
 #include "cpu/kernels/fourier/fourier.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
+#include "cpu/kernels/gemm_bf16/gemm_bf16.h"
 #include "cpu/kernels/gemm_int8/gemm_u8s8.h"
 #include "cpu/kernels/gemm_int8/int8_result.h"
 #include "cpu/kernels/gemm_nbits/gemm_nbits_tile.h"

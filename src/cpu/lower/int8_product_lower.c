@@ -328,8 +328,6 @@ INT8_LOWERING(qgemm, hn_prepare_int8_arg3, .a_scale = 1, .a_zero = 2, .b = 3, .b
               .b_zero = 5, .int_bias = 6, .y_scale = 7, .y_zero = 8)
 #undef INT8_LOWERING
 
-/* These are evaluated, with weights that were packed or widened before. */
+/* Evaluated, with weights that were packed before. */
 const hn_lowering hn_lower_qattention[1] = {
     {.prepare = hn_prepare_int8_arg1, .release = hn_release_weights}};
-const hn_lowering hn_lower_dynamic_quantize_lstm[1] = {
-    {.prepare = hn_prepare_wide_gates, .release = hn_release_weights}};

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "cpu/kernels/rnn/rnn_cells.h"
+#include "cpu/lower/rnn_bytes.h"
 #include "cpu/lower/rnn_weights.h"
 #include "cpu/pack/node_state.h"
 
@@ -16,8 +17,11 @@
 typedef struct rnn_layer {
     const hn_rnn_form *f;
     const hn_rnn_cells_f32 *cells;
-    hn_pool *pool, *inner;            /* inner: for what one direction does */
-    const float *r;                   /* packed */
+    hn_pool *pool, *inner;     /* inner: for what one direction does */
+    const float *r;            /* packed */
+    const hn_rnn_bytes *bytes; /* instead of it; NULL: none */
+    uint8_t *byte_rooms;       /* of directions, for their products */
+    size_t byte_room;
     const float *bias;                /* [dirs, 2 * width], of inputs, then of states; NULL: none */
     const float *peepholes, *h0, *c0; /* NULL: none */
     float *x_part;                    /* [rows of x, dirs * width]: what the inputs give */
@@ -115,8 +119,17 @@ static void step_sequence(const rnn_layer *l, const rnn_room *room, int64_t d, i
 
 static void run_time_step(const rnn_layer *l, const rnn_room *room, int64_t d, int64_t step) {
     const hn_rnn_form *f = l->f;
-    meet_weights(l, room->h, l->r + d * hn_rnn_state_elems(f), 0, hn_rnn_first_gates(f),
-                 room->h_part);
+    if (l->bytes)
+        hn_rnn_meet_bytes(
+            l->inner, &(hn_rnn_byte_product){.side = &l->bytes->states[d],
+                                             .m = f->batch,
+                                             .a = room->h,
+                                             .c = room->h_part,
+                                             .c_row = hn_rnn_width(f),
+                                             .scratch = l->byte_rooms + (size_t)d * l->byte_room});
+    else
+        meet_weights(l, room->h, l->r + d * hn_rnn_state_elems(f), 0, hn_rnn_first_gates(f),
+                     room->h_part);
     if (hn_rnn_resets_late(f))
         reset_late(l, room, d, step);
     for (int64_t b = 0; b < f->batch; b++) {
@@ -180,7 +193,29 @@ static void meet_inputs(const rnn_layer *l, const float *x, const float *w, cons
                                             .epilogue = biases ? &epilogue : NULL});
 }
 
-/* Arguments of a node. */
+static int64_t longest_sequence(const hn_rnn_form *f) {
+    int64_t longest = f->lengths ? 0 : f->seq;
+    for (int64_t b = 0; f->lengths && b < f->batch; b++)
+        longest = HN_MAX(longest, f->lengths[b]);
+    return longest;
+}
+
+/* The same of bytes: what stands behind the longest sequence has no part in the scale. */
+static void meet_byte_inputs(const rnn_layer *l, const float *x, const float *biases) {
+    const hn_rnn_form *f = l->f;
+    int64_t width = hn_rnn_width(f), m = longest_sequence(f) * f->batch;
+    for (int64_t d = 0; d < f->dirs && m > 0; d++)
+        hn_rnn_meet_bytes(l->pool,
+                          &(hn_rnn_byte_product){.side = &l->bytes->inputs[d],
+                                                 .m = m,
+                                                 .a = x,
+                                                 .bias = biases ? biases + d * width : NULL,
+                                                 .c = l->x_part + d * width,
+                                                 .c_row = f->dirs * width,
+                                                 .scratch = l->byte_rooms});
+}
+
+/* Arguments of a node, also of DynamicQuantizeLSTM. */
 enum { RNN_X, RNN_W, RNN_R, RNN_B, RNN_LENGTHS, RNN_H0, RNN_C0, RNN_P, RNN_ARGS };
 enum { RNN_Y, RNN_YH, RNN_YC, RNN_RETS };
 
@@ -193,6 +228,9 @@ typedef struct rnn_step {
     uint32_t n_args, n_rets;
     /* Of scratch, in floats: what the inputs give, rooms of directions, packed weights, biases. */
     int64_t x_elems, room_elems, r_elems, bias_elems;
+    /* Products of bytes, with bytes of scratch before all else: of a direction, of all. */
+    const hn_rnn_bytes *bytes; /* NULL: of floats */
+    size_t byte_room, byte_rooms;
 } rnn_step;
 
 static int64_t whole_lines(int64_t n_floats) {
@@ -200,7 +238,8 @@ static int64_t whole_lines(int64_t n_floats) {
 }
 
 static uint64_t layer_scratch_bytes(const rnn_step *s) {
-    return (uint64_t)(s->x_elems + s->room_elems + s->r_elems + s->bias_elems) * sizeof(float);
+    return (uint64_t)(s->x_elems + s->room_elems + s->r_elems + s->bias_elems) * sizeof(float) +
+           s->byte_rooms;
 }
 
 static void size_layer(const hn_eval *c, rnn_step *s) {
@@ -222,8 +261,12 @@ static void size_layer(const hn_eval *c, rnn_step *s) {
 /* in and out have an entry for each argument and result there may be; NULL: left out, or not
  * wanted. */
 static void run_recurrent_layer(const rnn_step *s, const hn_rnn_form *f, const float *const *in,
-                                float *const *out, hn_pool *pool, float *scratch) {
+                                float *const *out, hn_pool *pool, void *memory) {
+    float *scratch = (float *)(void *)((uint8_t *)memory + s->byte_rooms);
     rnn_layer l = {.f = f,
+                   .bytes = s->bytes,
+                   .byte_rooms = memory,
+                   .byte_room = s->byte_room,
                    .cells = hn_rnn_cells_pick_f32(),
                    .pool = pool,
                    .inner = f->dirs > 1 ? NULL : pool,
@@ -238,14 +281,17 @@ static void run_recurrent_layer(const rnn_step *s, const hn_rnn_form *f, const f
                    .yc = out[RNN_YC]};
     float *r = l.rooms + s->room_elems, *sums = r + s->r_elems;
     l.r = s->packed ? s->packed + hn_rnn_input_elems(f) : r;
-    if (!s->packed)
+    if (!s->packed && !s->bytes)
         hn_rnn_pack_states(f, in[RNN_R], r);
     if (s->has_bias && !s->biases)
         add_biases(f, l.bias, sums);
     if (l.y && f->lengths) /* behind the end of a short sequence there are zeros */
         memset(l.y, 0, (size_t)(f->seq * f->batch * f->dirs * f->hidden) * sizeof *l.y);
     const float *biases = s->biases ? s->biases : s->has_bias ? sums : NULL;
-    meet_inputs(&l, in[RNN_X], in[RNN_W], s->packed, biases);
+    if (s->bytes)
+        meet_byte_inputs(&l, in[RNN_X], biases);
+    else
+        meet_inputs(&l, in[RNN_X], in[RNN_W], s->packed, biases);
     hn_pool_for(pool, f->dirs, 1, run_directions, &l);
 }
 
@@ -313,6 +359,37 @@ static hone_status lower_recurrent(hn_eval *c, hn_lowered *out) {
         .run = run_recurrent, .record = s, .scratch_bytes = (size_t)layer_scratch_bytes(s)};
     return HONE_OK;
 }
+
+static size_t most_scratch(const hn_gemm_int8_job *sides, int64_t dirs, int64_t m) {
+    size_t most = hn_rnn_byte_scratch(&sides[0], m);
+    return dirs > 1 ? HN_MAX(most, hn_rnn_byte_scratch(&sides[1], m)) : most;
+}
+
+static hone_status lower_dynamic_quantize_lstm(hn_eval *c, hn_lowered *out) {
+    hn_rnn_bytes *bytes = hn_lower_alloc(c, sizeof *bytes);
+    rnn_step *s = hn_lower_alloc(c, sizeof *s);
+    bool is_usual;
+    HN_TRY_PTR(bytes);
+    HN_TRY_PTR(s);
+    HN_TRY(hn_rnn_read_bytes(c, &is_usual, &s->form, bytes));
+    if (!is_usual)
+        return HONE_OK;
+    const hn_rnn_form *f = &s->form;
+    size_layer(c, s);
+    s->packed = NULL;
+    s->r_elems = 0;
+    s->bytes = bytes;
+    s->byte_room = most_scratch(bytes->states, f->dirs, f->batch);
+    s->byte_rooms = HN_MAX((size_t)f->dirs * s->byte_room,
+                           most_scratch(bytes->inputs, f->dirs, f->seq * f->batch));
+    HN_TRY(keep_biases(c, s));
+    *out = (hn_lowered){
+        .run = run_recurrent, .record = s, .scratch_bytes = (size_t)layer_scratch_bytes(s)};
+    return HONE_OK;
+}
+const hn_lowering hn_lower_dynamic_quantize_lstm[1] = {{.lower = lower_dynamic_quantize_lstm,
+                                                        .prepare = hn_prepare_gates,
+                                                        .release = hn_release_weights}};
 
 const hn_lowering hn_lower_gru[1] = {
     {.lower = lower_recurrent, .prepare = hn_prepare_recurrent, .release = hn_release_weights}};

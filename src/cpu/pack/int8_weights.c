@@ -2,7 +2,6 @@
  * points are not in them: they stay arguments. */
 #include "cpu/kernels/gemm_int8/gemm_int8.h"
 #include "cpu/pack/node_state.h"
-#include "ops/eval/ms/ms_eval.h"
 
 #define FEWEST_BYTES 1024 /* packing smaller ones takes no longer than finding them */
 
@@ -53,59 +52,4 @@ hone_status hn_prepare_int8_arg3(hn_eval *c, void **state) {
 
 const void *hn_packed_int8(const hn_eval *c) {
     return c->is_prepared && c->state ? hn_blob_data(c->state) : NULL;
-}
-
-/* ---- gates of recurrent layers ---- */
-
-enum { GATES_OF_INPUTS = 1, GATES_OF_STATES = 2, GATE_SCALES = 8 };
-
-/* W is argument 1, R is argument 2; scales and zero points follow in pairs from argument 8 on. */
-static const hn_array *gate_scales(const hn_eval *c, uint32_t side, uint32_t what) {
-    return hn_arg(c, GATE_SCALES + 2 * (side - GATES_OF_INPUTS) + what);
-}
-
-static hone_status fill_wide_gates(void *job, void *out) {
-    const hn_eval *c = job;
-    float *to = out;
-    for (uint32_t side = GATES_OF_INPUTS; side <= GATES_OF_STATES; side++) {
-        hn_widen_gates(hn_arg(c, side), gate_scales(c, side, 0), gate_scales(c, side, 1), to);
-        to += hn_arg(c, side)->n_elems;
-    }
-    return HONE_OK;
-}
-
-static bool has_gates(const hn_eval *c, uint32_t side) {
-    const hn_array *w = hn_arg(c, side);
-    if (!w || w->rank != 3 || w->n_elems < FEWEST_BYTES)
-        return false;
-    for (uint32_t what = 0; what < 2; what++) {
-        const hn_array *numbers = gate_scales(c, side, what);
-        uint64_t dirs = (uint64_t)w->dims[0];
-        if (!numbers ||
-            (numbers->n_elems != dirs && numbers->n_elems != dirs * (uint64_t)w->dims[2]))
-            return false;
-    }
-    return true;
-}
-
-hone_status hn_prepare_wide_gates(hn_eval *c, void **state) {
-    hn_blob_key key;
-    hn_blob *blob;
-    *state = NULL;
-    if (!has_gates(c, GATES_OF_INPUTS) || !has_gates(c, GATES_OF_STATES))
-        return HONE_OK;
-    uint64_t n = hn_arg(c, GATES_OF_INPUTS)->n_elems + hn_arg(c, GATES_OF_STATES)->n_elems;
-    hn_prepared_key(c, &key, HN_BLOB_WIDE_GATES, n * sizeof(float));
-    for (uint32_t side = GATES_OF_INPUTS; side <= GATES_OF_STATES; side++) {
-        const hn_array *w = hn_arg(c, side);
-        hn_blob_key_mix(&key, w->dims, 3 * sizeof *w->dims);
-        hn_blob_key_mix(&key, &w->dtype, sizeof w->dtype);
-        hn_prepared_key_arg(c, &key, side);
-        hn_prepared_key_arg(c, &key, GATE_SCALES + 2 * (side - GATES_OF_INPUTS));
-        hn_prepared_key_arg(c, &key, GATE_SCALES + 2 * (side - GATES_OF_INPUTS) + 1);
-    }
-    HN_TRY(hn_prepared_blob(c, &key, fill_wide_gates, c, &blob));
-    *state = blob;
-    c->packed_args |= 1u << GATES_OF_INPUTS | 1u << GATES_OF_STATES;
-    return HONE_OK;
 }

@@ -46,9 +46,12 @@ const void *hn_packed_int8(const hn_eval *c); /* that, or filters; NULL: not pac
 hone_status hn_prepare_nbits(hn_eval *c, void **state);
 /* Fills in what such a step multiplies, but for m, arrays and workspace; false: not packed. */
 bool hn_packed_nbits(const hn_eval *c, hn_gemm_nbits_job *job);
-/* The constant weights of DynamicQuantizeLSTM as hn_widen_gates makes them, of inputs, then of
- * states: hn_packed_weights. Released by hn_release_weights. */
-hone_status hn_prepare_wide_gates(hn_eval *c, void **state);
+/* The constant weights of DynamicQuantizeLSTM, of inputs, then of states: packed for products of
+ * bytes, direction by direction, where the processor has those and its activations are the usual
+ * ones; else as hn_widen_gates makes them.
+ * Released by hn_release_weights. */
+hone_status hn_prepare_gates(hn_eval *c, void **state);
+const float *hn_packed_wide_gates(const hn_eval *c); /* the latter; NULL: none */
 /* The constant weights of a recurrent layer of floats with the usual activations. */
 hone_status hn_prepare_recurrent(hn_eval *c, void **state);
 /* The constant filters of a float convolution (with attribute group). */

@@ -3,7 +3,7 @@
  * unsigned bytes. */
 #include "cpu/kernels/conv_int8/conv_int8_form.h"
 
-enum { MOST_POSITIONS = HN_U8S8_MOST_ROWS };
+enum { MOST_POSITIONS = 14 }; /* of a depthwise line */
 
 typedef struct conv_int8_run {
     const hn_conv_int8_job *job;
@@ -73,25 +73,54 @@ static const uint8_t *copy_band(const conv_int8_run *run, const conv_int8_task *
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-/* The sums of `rows` positions from `at` on, and of the columns of a panel, become results. */
-static void finish_block(const conv_int8_task *task, int64_t line, int64_t at, int64_t rows,
-                         int64_t panel, const hn_int8_result *result, hn_int8_block *block) {
+/* One panel of a task, and what all of its tiles have in common: where the results of its first
+ * column begin, and whence windows read in the first line of the task. */
+typedef struct conv_int8_panel {
+    const conv_int8_task *task;
+    int64_t index, column;
+    hn_int8_result result;
+    const hn_int8_result *finished; /* by the tiles; NULL: they leave sums */
+    hn_int8_block block;
+    const uint8_t *x;
+    const int8_t *w;
+} conv_int8_panel;
+
+static conv_int8_panel begin_panel(const conv_int8_task *task, int64_t panel) {
     const conv_int8_run *run = task->run;
     const hn_conv_int8_form *f = &run->form;
-    int64_t group = panel / f->group_panels, first = panel % f->group_panels * f->width;
+    int64_t group = panel / f->group_panels, first = (panel - group * f->group_panels) * f->width;
     int64_t filters = f->is_depthwise ? run->job->filters : f->group_filters;
-    int64_t padded = f->group_panels * f->width, column = group * filters + first;
+    int64_t padded = f->group_panels * f->width;
+    conv_int8_panel p = {.task = task,
+                         .index = panel,
+                         .column = group * filters + first,
+                         .result = run->job->result,
+                         .x = task->x + (f->is_depthwise ? first : group * f->group_channels),
+                         .w = (const int8_t *)run->job->packed_w +
+                              panel * hn_conv_int8_panel_bytes(f)};
+    p.block.col = group * padded * (int64_t)(HN_INT8_COLUMN_BYTES / sizeof(int32_t)) + first;
+    p.block.cols = HN_MIN(f->width, filters - first);
+    p.block.y_row = run->job->y_step;
+    p.finished = hn_int8_finished(f->is_depthwise ? run->lines->finishes : run->tiles->finishes,
+                                  &run->job->result);
+    return p;
+}
+
+/* Where `rows` positions from `at` on are read, and where their results go. */
+static const uint8_t *place_block(conv_int8_panel *p, int64_t line, int64_t at, int64_t rows) {
+    const conv_int8_task *task = p->task;
+    const hn_conv_int8_job *job = task->run->job;
+    const hn_conv_int8_form *f = &task->run->form;
     int64_t pixel = task->image * f->positions + line * f->cols.out + at;
-    const uint8_t *residual = result->residual.at;
-    int64_t of_residual = pixel * result->residual.row + column;
-    block->rows = (int)rows;
-    block->col = group * padded * (int64_t)(HN_INT8_COLUMN_BYTES / sizeof(int32_t)) + first;
-    block->cols = HN_MIN(f->width, filters - first);
-    block->y =
-        (uint8_t *)run->job->y + (size_t)(pixel * run->job->y_step + column) * run->elem_bytes;
-    block->y_row = run->job->y_step;
-    block->residual = residual ? residual + (size_t)of_residual * run->elem_bytes : NULL;
-    hn_int8_finish(run->finish, result, block);
+    const uint8_t *residual = p->result.residual.at;
+    size_t elem_bytes = task->run->elem_bytes;
+    p->block.rows = (int)rows;
+    p->block.y = (uint8_t *)job->y + (size_t)(pixel * job->y_step + p->column) * elem_bytes;
+    if (residual)
+        p->block.residual =
+            residual + (size_t)(pixel * p->result.residual.row + p->column) * elem_bytes;
+    return p->x + (line - task->line0) * f->lines.stride * f->line_bytes +
+           at * f->cols.stride * f->pixel_bytes;
 }
 
 static void sum_windows(const conv_int8_run *run, const hn_u8s8_tile *tile, int64_t rows,
@@ -106,27 +135,31 @@ static void sum_windows(const conv_int8_run *run, const hn_u8s8_tile *tile, int6
     }
 }
 
-static void product_tile(const conv_int8_task *task, int64_t line, int64_t at, int64_t rows,
-                         int64_t panel) {
-    const conv_int8_run *run = task->run;
+static void product_tile(conv_int8_panel *p, int64_t line, int64_t at, int64_t rows) {
+    const conv_int8_run *run = p->task->run;
     const hn_conv_int8_form *f = &run->form;
-    int32_t sums[HN_U8S8_MOST_ROWS * HN_U8S8_MOST_COLS];
+    _Alignas(HN_INT8_PANEL_ALIGN) int32_t sums[HN_U8S8_MOST_ROWS * HN_U8S8_MOST_COLS];
     uint32_t row_sums[HN_U8S8_MOST_ROWS];
-    const hn_int8_result *result = &run->job->result;
-    hn_u8s8_tile tile = {
-        .a = task->x + (line - task->line0) * f->lines.stride * f->line_bytes +
-             at * f->cols.stride * f->pixel_bytes + panel / f->group_panels * f->group_channels,
-        .a_row = f->cols.stride * f->pixel_bytes,
-        .runs = run->runs,
-        .n_runs = f->n_runs,
-        .n_groups = hn_int8_groups(f->run_bytes),
-        .b = (const int8_t *)run->job->packed_w + panel * hn_conv_int8_panel_bytes(f),
-        .sums = sums};
-    hn_int8_block block = {.sums = sums, .sums_row = HN_U8S8_MOST_COLS, .row_sums = row_sums};
+    hn_u8s8_tile tile = {.a = place_block(p, line, at, rows),
+                         .a_row = f->cols.stride * f->pixel_bytes,
+                         .runs = run->runs,
+                         .n_runs = f->n_runs,
+                         .n_groups = hn_int8_groups(run->tiles, f->run_bytes),
+                         .rows = (int)rows,
+                         .reads_more_rows = f->copies,
+                         .b = p->w,
+                         .sums = sums,
+                         .result = p->finished,
+                         .block = &p->block};
     run->tiles->tiles[rows](&tile);
-    if (result->zeros)
+    if (p->finished)
+        return;
+    if (p->result.zeros)
         sum_windows(run, &tile, rows, row_sums);
-    finish_block(task, line, at, rows, panel, result, &block);
+    p->block.sums = sums;
+    p->block.sums_row = HN_U8S8_MOST_COLS;
+    p->block.row_sums = row_sums;
+    hn_int8_finish(run->finish, &p->result, &p->block);
 }
 
 /* Zero points of filters: the sum of x in each window, times them. */
@@ -146,42 +179,46 @@ static void subtract_zeros(const hn_depthwise_int8_line *line, const conv_int8_r
         }
 }
 
-static void depthwise_tile(const conv_int8_task *task, int64_t line, int64_t at, int64_t rows,
-                           int64_t panel) {
-    const conv_int8_run *run = task->run;
+static void depthwise_tile(conv_int8_panel *p, int64_t line, int64_t at, int64_t rows) {
+    const conv_int8_run *run = p->task->run;
     const hn_conv_int8_form *f = &run->form;
     int32_t sums[MOST_POSITIONS * HN_DEPTHWISE_INT8_MOST_CHANNELS];
-    hn_int8_result result = run->job->result;
-    hn_depthwise_int8_line tile = {
-        .x = task->x + (line - task->line0) * f->lines.stride * f->line_bytes +
-             at * f->cols.stride * f->pixel_bytes + panel * f->width,
-        .x_step = f->cols.stride * f->pixel_bytes,
-        .taps = run->runs,
-        .n_taps = f->n_runs,
-        .w = (const int8_t *)run->job->packed_w + panel * hn_conv_int8_panel_bytes(f),
-        .n_positions = (int)rows,
-        .sums = sums};
-    hn_int8_block block = {.sums = sums, .sums_row = HN_DEPTHWISE_INT8_MOST_CHANNELS};
+    hn_depthwise_int8_line tile = {.x = place_block(p, line, at, rows),
+                                   .x_step = f->cols.stride * f->pixel_bytes,
+                                   .taps = run->runs,
+                                   .n_taps = f->n_runs,
+                                   .w = p->w,
+                                   .n_channels = (int)p->block.cols,
+                                   .n_positions = (int)rows,
+                                   .sums = sums,
+                                   .result = p->finished,
+                                   .block = &p->block};
     run->lines->line(&tile);
-    if (result.zeros)
-        subtract_zeros(&tile, run, panel * f->width);
-    result.zeros = NULL;
-    finish_block(task, line, at, rows, panel, &result, &block);
+    if (p->finished)
+        return;
+    if (run->job->result.zeros)
+        subtract_zeros(&tile, run, p->index * f->width);
+    p->result.zeros = NULL;
+    p->block.sums = sums;
+    p->block.sums_row = HN_DEPTHWISE_INT8_MOST_CHANNELS;
+    hn_int8_finish(run->finish, &p->result, &p->block);
 }
 
 static void panel_of_band(const conv_int8_task *task, int64_t panel) {
     const conv_int8_run *run = task->run;
     const hn_conv_int8_form *f = &run->form;
     int64_t most = f->is_depthwise ? MOST_POSITIONS : run->tiles->max_rows;
+    conv_int8_panel p = begin_panel(task, panel);
     for (int64_t line = task->line0; line < task->line1; line++) {
         int64_t n = HN_MIN(f->cols.out, f->positions - line * f->cols.out);
-        int64_t n_tiles = (n + most - 1) / most;
-        for (int64_t i = 0; i < n_tiles; i++) {
-            int64_t at = i * n / n_tiles, rows = (i + 1) * n / n_tiles - at;
+        int64_t n_tiles = (n + most - 1) / most, height = n / HN_MAX(n_tiles, 1);
+        int64_t n_higher = n - n_tiles * height; /* by one */
+        for (int64_t i = 0, at = 0, rows; i < n_tiles; i++, at += rows) {
+            rows = height + (i < n_higher);
             if (f->is_depthwise)
-                depthwise_tile(task, line, at, rows, panel);
+                depthwise_tile(&p, line, at, rows);
             else
-                product_tile(task, line, at, rows, panel);
+                product_tile(&p, line, at, rows);
         }
     }
 }
@@ -190,6 +227,7 @@ static void conv_int8_tasks(void *ctx, int lane, int64_t begin, int64_t end) {
     const conv_int8_run *run = ctx;
     const hn_conv_int8_form *f = &run->form;
     int64_t across = (f->n_panels + f->panel_grain - 1) / f->panel_grain;
+    hn_u8s8_begin(run->tiles);
     for (int64_t t = begin; t < end && !hn_pool_is_stopped(run->pool); t++) {
         int64_t band = t / across, panel0 = t % across * f->panel_grain;
         conv_int8_task task = {
@@ -202,6 +240,7 @@ static void conv_int8_tasks(void *ctx, int lane, int64_t begin, int64_t end) {
         for (int64_t panel = panel0; panel < HN_MIN(panel0 + f->panel_grain, f->n_panels); panel++)
             panel_of_band(&task, panel);
     }
+    hn_u8s8_end(run->tiles);
 }
 
 /* Offsets of the runs, then the bands. */

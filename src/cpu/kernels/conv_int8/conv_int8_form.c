@@ -35,23 +35,30 @@ static bool is_pixelwise(const hn_int8_plane *p) {
     return p->kernel == 1 && p->stride == 1 && p->pad == 0 && p->in == p->out;
 }
 
-/* Pixels of all images in lines. */
+static int64_t how_many(int64_t n, int64_t of) {
+    return of > 0 ? (n + of - 1) / of : 0;
+}
+
+/* Pixels of all images in lines of a few tiles. */
 static void join_pixels(const hn_conv_int8_job *job, hn_conv_int8_form *f) {
+    int64_t rows = hn_u8s8_pick()->max_rows, most = LINE_POSITIONS / rows * rows;
     f->images = 1;
     f->positions = f->pixels_in = job->batch * f->lines.out * f->cols.out;
-    f->cols.in = f->cols.out = HN_MIN(f->positions, LINE_POSITIONS);
-    f->lines.in = f->lines.out =
-        f->cols.out > 0 ? (f->positions + f->cols.out - 1) / f->cols.out : 0;
+    f->lines.in = f->lines.out = how_many(f->positions, most);
+    f->cols.in = f->cols.out = how_many(f->positions, f->lines.out);
+    f->lines.in = f->lines.out = how_many(f->positions, f->cols.out);
 }
 
 static void read_runs(const hn_conv_int8_job *job, hn_conv_int8_form *f) {
+    const hn_u8s8_set *set = hn_u8s8_pick();
     bool are_neighbours = f->cols.dilation == 1 && job->groups == 1;
     f->n_runs = f->lines.kernel * (are_neighbours ? 1 : f->cols.kernel);
     f->run_bytes = f->group_channels * (are_neighbours ? f->cols.kernel : 1);
     if (f->is_depthwise)
         f->n_runs = f->lines.kernel * f->cols.kernel;
     bool in_place = is_inside(&f->lines) && is_inside(&f->cols) && !job->x_is_signed &&
-                    f->run_bytes % HN_U8S8_GROUP == 0 && !f->is_depthwise &&
+                    f->run_bytes == hn_int8_groups(set, f->run_bytes) * HN_U8S8_GROUP &&
+                    f->cols.out >= set->least_rows && !f->is_depthwise &&
                     (job->x_step == job->channels || !are_neighbours || f->cols.kernel == 1);
     f->copies = !in_place;
     f->pixel_bytes = in_place ? job->x_step : job->channels;
@@ -74,8 +81,10 @@ static void cut_bands(const hn_conv_int8_job *job, hn_conv_int8_form *f) {
     int64_t bands = HN_MAX(f->n_bands * f->images, 1);
     int64_t across = HN_MIN((wanted + bands - 1) / bands, f->n_panels);
     f->panel_grain = (f->n_panels + across - 1) / HN_MAX(across, 1);
-    /* A vector behind the last pixel is read, too. */
-    f->band_bytes = reach_of_plane(&f->lines, f->band_lines) * f->line_bytes + HN_CONV_INT8_ALIGN;
+    /* A vector behind the last pixel is read, too, and windows behind the last of a short line. */
+    int64_t more_windows = hn_u8s8_pick()->least_rows - 1;
+    f->band_bytes = reach_of_plane(&f->lines, f->band_lines) * f->line_bytes +
+                    more_windows * f->cols.stride * f->pixel_bytes + HN_CONV_INT8_ALIGN;
     f->band_bytes = (int64_t)hn_int8_aligned(f->band_bytes, 1);
 }
 

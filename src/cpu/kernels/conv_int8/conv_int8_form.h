@@ -2,9 +2,9 @@
  *
  * Tiles read windows in runs: the bytes of one line of the kernel where its pixels are neighbours
  * and all channels belong to the window, else those of one pixel. Windows that lie inside the input
- * and whose runs are whole groups of unsigned bytes are read in place; else bands of lines are
- * copied with their padding. A 1x1 convolution without strides has no lines: its pixels are cut
- * into lines of even length. */
+ * and whose runs are whole steps of unsigned bytes are read in place; else bands of lines are
+ * copied with their padding, and so are lines that are too short for a tile. A 1x1 convolution
+ * without strides has no lines: its pixels are cut into lines of even length. */
 #ifndef HN_CONV_INT8_FORM_H
 #define HN_CONV_INT8_FORM_H
 
@@ -40,8 +40,8 @@ static inline hn_conv_int8_form hn_conv_int8_form_of(const hn_conv_int8_job *job
 
 /* Bytes of one packed panel. */
 static inline int64_t hn_conv_int8_panel_bytes(const hn_conv_int8_form *f) {
-    int64_t groups =
-        f->is_depthwise ? hn_int8_groups(f->n_runs) : f->n_runs * hn_int8_groups(f->run_bytes);
+    int64_t groups = f->is_depthwise ? hn_int8_groups_of(f->n_runs)
+                                     : f->n_runs * hn_int8_groups(hn_u8s8_pick(), f->run_bytes);
     return groups * f->width * HN_U8S8_GROUP;
 }
 

@@ -35,7 +35,7 @@ static void pack_panel(const hn_conv_int8_form *f, const uint8_t *w, int64_t pan
                 int32_t value = (int8_t)byte;
                 sums[j] += (uint32_t)value;
             }
-        out += hn_int8_groups(f->run_bytes) * f->width * HN_U8S8_GROUP;
+        out += hn_int8_groups(hn_u8s8_pick(), f->run_bytes) * f->width * HN_U8S8_GROUP;
     }
 }
 
@@ -43,13 +43,16 @@ static void pack_depthwise_block(const hn_conv_int8_form *f, const uint8_t *w, i
                                  int64_t n_channels, bool is_signed, uint8_t *out, uint32_t *sums) {
     const hn_depthwise_int8_set *set = hn_depthwise_int8_pick();
     uint8_t flip = is_signed ? 0 : HN_INT8_SIGN_BIT;
+    bool is_paired = hn_depthwise_int8_is_paired(set, n_channels - block * f->width);
     for (int64_t slot = 0; slot < f->width; slot++) {
-        int64_t in = set->channel_of((int)slot), channel = block * f->width + in;
+        int64_t in = set->channel_of((int)slot);
+        bool is_second = is_paired && in >= f->width / 2;
+        int64_t channel = block * f->width + in - (is_second ? f->width / 2 : 0);
         for (int64_t tap = 0; channel < n_channels && tap < f->n_runs; tap++) {
             uint8_t byte = w[channel * f->n_runs + tap] ^ flip;
             int64_t at = (tap / HN_U8S8_GROUP * f->width + slot) * HN_U8S8_GROUP;
             out[at + tap % HN_U8S8_GROUP] = byte;
-            int32_t value = (int8_t)byte;
+            int32_t value = is_second ? 0 : (int8_t)byte;
             sums[in] += (uint32_t)value;
         }
     }

@@ -16,6 +16,7 @@
  * 8 rows 14.2 and 8.7; with 64 rows float16 takes 1.1 of the time of floats. */
 #include "cpu/kernels/convert/convert.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
+#include "cpu/kernels/gemm_bf16/gemm_bf16.h"
 
 enum {
     FRESH_DEPTH = 256, /* of panels that are packed for one product */
@@ -415,6 +416,8 @@ void hn_gemm_f32(hn_pool *pool, const hn_gemm_job_f32 *job) {
     const hn_gemm_set_f32 *set = hn_gemm_pick_f32();
     if (!set || job->m <= 0 || job->n <= 0 || job->k <= 0) {
         gemm_plainly(pool, job);
+    } else if (job->packed_b && job->packed_as == HN_STORED_BF16_PAIRS && hn_bf16_blocks_pick()) {
+        hn_gemm_bf16_blocks(pool, job);
     } else if (job->packed_b && job->packed_as == HN_STORED_BF16_PAIRS) {
         hn_gemm_job_f32 pairs = *job;
         pairs.k = (job->k + 1) / 2;

@@ -8,6 +8,7 @@
 
 #include "cpu/kernels/convert/convert.h"
 #include "cpu/kernels/gemm/gemm_micro.h"
+#include "cpu/kernels/gemm_bf16/gemm_bf16.h"
 #include "cpu/kernels/transpose/transpose.h"
 
 int64_t hn_gemm_depth_f32(int64_t k, int64_t most) {
@@ -113,6 +114,8 @@ bool hn_gemm_has_bf16(void) {
 }
 
 int64_t hn_gemm_packed_elems_bf16(int64_t n, int64_t k) {
+    if (hn_bf16_blocks_pick())
+        return hn_bf16_blocks_packed_elems(n, k);
     return hn_gemm_padded_f32(hn_gemm_pick_bf16(), n) * ((k + 1) / 2);
 }
 
@@ -142,7 +145,10 @@ static void fill_pairs(const void *ctx, int64_t k0, int64_t nk, int64_t j0, int6
 
 void hn_gemm_pack_bf16(const hn_gemm_job_f32 *g, float *out) {
     hn_gemm_job_f32 pairs = {.n = g->n, .k = (g->k + 1) / 2, .fill = fill_pairs, .fill_ctx = g};
-    pack_all_panels(hn_gemm_pick_bf16(), &pairs, out);
+    if (hn_bf16_blocks_pick())
+        hn_bf16_blocks_pack(g, out);
+    else
+        pack_all_panels(hn_gemm_pick_bf16(), &pairs, out);
 }
 
 /* Whether float16 has all of them; what is infinite or no number stays so. */

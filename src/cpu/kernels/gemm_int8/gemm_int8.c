@@ -22,7 +22,8 @@ enum {
     PREPARED_BYTES = 1 << 16, /* of rows in a task */
     /* Rows so far apart, or by a multiple of it, share too few sets of the first cache. */
     CROWDED_BYTES = 2048,
-    CROWDED_GAP = 64
+    CROWDED_GAP = 64,
+    FEW_ROWS = 4 /* fewer are not worth a copy */
 };
 
 bool hn_gemm_int8_is_fast(void) {
@@ -32,7 +33,8 @@ bool hn_gemm_int8_is_fast(void) {
 /* ---- b --------------------------------------------------------------------------------------- */
 
 size_t hn_gemm_int8_packed_bytes(int64_t n, int64_t k) {
-    return hn_int8_packed_bytes(hn_u8s8_pick(), n, hn_int8_groups(k));
+    const hn_u8s8_set *set = hn_u8s8_pick();
+    return hn_int8_packed_bytes(set, n, hn_int8_groups(set, k));
 }
 
 typedef struct int8_pack {
@@ -45,7 +47,8 @@ typedef struct int8_pack {
 static void pack_int8_panels(void *ctx, int64_t begin, int64_t end) {
     const int8_pack *p = ctx;
     const hn_gemm_int8_job *job = p->job;
-    int64_t width = p->set->cols, panel_bytes = hn_int8_groups(job->k) * width * HN_U8S8_GROUP;
+    int64_t width = p->set->cols;
+    int64_t panel_bytes = hn_int8_groups(p->set, job->k) * width * HN_U8S8_GROUP;
     for (int64_t panel = begin; panel < end; panel++) {
         int64_t j = panel * width;
         hn_int8_run_of_b run = {.from = (const uint8_t *)job->b + j * job->b_col,
@@ -64,8 +67,8 @@ static void pack_int8_panels(void *ctx, int64_t begin, int64_t end) {
 void hn_gemm_int8_pack(hn_pool *pool, const hn_gemm_int8_job *job, void *out) {
     const hn_u8s8_set *set = hn_u8s8_pick();
     int8_pack p = {.job = job, .set = set, .panels = out};
-    p.col_sums =
-        (uint32_t *)(void *)(p.panels + hn_int8_panels_bytes(set, job->n, hn_int8_groups(job->k)));
+    size_t panels_bytes = hn_int8_panels_bytes(set, job->n, hn_int8_groups(set, job->k));
+    p.col_sums = (uint32_t *)(void *)(p.panels + panels_bytes);
     hn_pool_for(pool, hn_int8_panels(set, job->n), 1, pack_int8_panels, &p);
 }
 
@@ -92,18 +95,23 @@ static int64_t strip_row(const int8_run *run, int64_t strip) {
     return strip * run->job->m / run->n_strips;
 }
 
-static bool reads_in_place(const hn_gemm_int8_job *job) {
+/* Few rows are copied to where rows behind them may be read. */
+static bool reads_in_place(const int8_run *run) {
+    const hn_gemm_int8_job *job = run->job;
     bool is_crowded = job->a_row % CROWDED_BYTES == 0 && job->m > 1;
-    return !job->a_is_signed && job->a_col == 1 && job->k % HN_U8S8_GROUP == 0 && !is_crowded;
+    bool is_few = job->m < run->set->least_rows && job->m >= FEW_ROWS;
+    bool is_whole = job->k == run->n_groups * HN_U8S8_GROUP;
+    return !job->a_is_signed && job->a_col == 1 && is_whole && !is_crowded && !is_few;
 }
 
 static int8_run begin_int8_run(const hn_gemm_int8_job *job) {
-    int8_run run = {.job = job, .set = hn_u8s8_pick(), .n_groups = hn_int8_groups(job->k)};
+    int8_run run = {.job = job, .set = hn_u8s8_pick()};
+    run.n_groups = hn_int8_groups(run.set, job->k);
     run.n_strips = (job->m + run.set->max_rows - 1) / run.set->max_rows;
     run.n_panels = hn_int8_panels(run.set, job->n);
     run.rows = job->a;
     run.row_bytes = job->a_row;
-    if (!reads_in_place(job)) {
+    if (!reads_in_place(&run)) {
         run.row_bytes = run.n_groups * HN_U8S8_GROUP;
         run.row_bytes += run.row_bytes % CROWDED_BYTES == 0 ? CROWDED_GAP : 0;
     }
@@ -113,8 +121,9 @@ static int8_run begin_int8_run(const hn_gemm_int8_job *job) {
 /* Sets the parts of the workspace, and returns how large it is. */
 static size_t divide_workspace(int8_run *run, void *at) {
     const hn_gemm_int8_job *job = run->job;
-    bool copies = !reads_in_place(job);
-    size_t copy = copies ? hn_int8_aligned(job->m * run->row_bytes, 1) : 0;
+    bool copies = !reads_in_place(run);
+    int64_t copied = HN_MAX(job->m, run->set->least_rows);
+    size_t copy = copies ? hn_int8_aligned(copied * run->row_bytes, 1) : 0;
     size_t rows = hn_int8_aligned(job->m, sizeof(uint32_t));
     size_t cols = hn_int8_aligned(run->n_panels * run->set->cols, HN_INT8_COLUMN_BYTES);
     size_t fixed = copy + 2 * rows + cols;
@@ -199,12 +208,14 @@ static void int8_tile(const int8_run *run, int64_t row0, int64_t rows, int64_t p
     static const int64_t one_run[] = {0};
     const hn_gemm_int8_job *job = run->job;
     int64_t width = run->set->cols, j = panel * width, at = row0 * job->c_row + j;
-    int32_t sums[HN_U8S8_MOST_ROWS * HN_U8S8_MOST_COLS];
+    _Alignas(HN_INT8_PANEL_ALIGN) int32_t sums[HN_U8S8_MOST_ROWS * HN_U8S8_MOST_COLS];
     hn_u8s8_tile tile = {.a = run->rows + row0 * run->row_bytes,
                          .a_row = run->row_bytes,
                          .runs = one_run,
                          .n_runs = 1,
                          .n_groups = run->n_groups,
+                         .rows = (int)rows,
+                         .reads_more_rows = run->copy != NULL,
                          .b = (const int8_t *)run->panels +
                               panel * run->n_groups * width * HN_U8S8_GROUP,
                          .sums = sums};
@@ -222,17 +233,22 @@ static void int8_tile(const int8_run *run, int64_t row0, int64_t rows, int64_t p
                            .y_row = job->c_row,
                            .residual =
                                residual ? residual + (size_t)of_residual * elem_bytes : NULL};
+    tile.result = hn_int8_finished(run->set->finishes, &run->result);
+    tile.block = &block;
     run->set->tiles[rows](&tile);
-    hn_int8_finish(run->finish, &run->result, &block);
+    if (!tile.result)
+        hn_int8_finish(run->finish, &run->result, &block);
 }
 
 static void int8_tiles(void *ctx, int64_t strip0, int64_t strip1, int64_t panel0, int64_t panel1) {
     const int8_run *run = ctx;
+    hn_u8s8_begin(run->set);
     for (int64_t strip = strip0; strip < strip1 && !hn_pool_is_stopped(run->pool); strip++) {
         int64_t row0 = strip_row(run, strip), rows = strip_row(run, strip + 1) - row0;
         for (int64_t panel = panel0; panel < panel1; panel++)
             int8_tile(run, row0, rows, panel);
     }
+    hn_u8s8_end(run->set);
 }
 
 /* Panels that the second cache holds times all strips, then less until all threads have work. */

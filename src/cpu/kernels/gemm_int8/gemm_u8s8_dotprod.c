@@ -80,6 +80,8 @@ DOTPROD_TILE(8)
 const hn_u8s8_set hn_u8s8_set__dotprod = {
     .max_rows = DOTPROD_ROWS,
     .cols = DOTPROD_COLS,
+    .step_groups = 1,
+    .least_rows = 1,
     .tiles = {NULL, hn_gemm_u8s8_1x8__dotprod, hn_gemm_u8s8_2x8__dotprod, hn_gemm_u8s8_3x8__dotprod,
               hn_gemm_u8s8_4x8__dotprod, hn_gemm_u8s8_5x8__dotprod, hn_gemm_u8s8_6x8__dotprod,
               hn_gemm_u8s8_7x8__dotprod, hn_gemm_u8s8_8x8__dotprod}};

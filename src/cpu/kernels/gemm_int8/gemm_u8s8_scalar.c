@@ -34,5 +34,7 @@ U8S8_SCALAR_TILE(4)
 
 const hn_u8s8_set hn_u8s8_set__scalar = {.max_rows = SCALAR_ROWS,
                                          .cols = SCALAR_COLS,
+                                         .step_groups = 1,
+                                         .least_rows = 1,
                                          .tiles = {NULL, u8s8_tile_scalar_1, u8s8_tile_scalar_2,
                                                    u8s8_tile_scalar_3, u8s8_tile_scalar_4}};

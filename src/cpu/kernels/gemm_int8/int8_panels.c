@@ -27,11 +27,29 @@ static void interleave_int8_rows(const hn_int8_run_of_b *run, const uint8_t *fro
     }
 }
 
+/* A whole group of steps that are neighbours: columns are copied as words. */
+static void copy_int8_groups(const hn_int8_run_of_b *run, const uint8_t *from, uint8_t *out,
+                             uint32_t *sums) {
+    uint32_t flip = run->is_signed ? 0 : HN_INT8_SIGN_BIT * 0x01010101u;
+    for (int64_t j = 0; j < run->cols; j++) {
+        uint32_t word;
+        memcpy(&word, from + j * run->col, sizeof word);
+        word ^= flip;
+        memcpy(out + j * HN_U8S8_GROUP, &word, sizeof word);
+        int32_t sum =
+            (int8_t)word + (int8_t)(word >> 8) + (int8_t)(word >> 16) + (int8_t)(word >> 24);
+        sums[j] += (uint32_t)sum;
+    }
+}
+
 void hn_int8_pack_run(const hn_int8_run_of_b *run, int64_t width, uint8_t *out, uint32_t *sums) {
     for (int64_t k = 0; k < run->k; k += HN_U8S8_GROUP, out += width * HN_U8S8_GROUP) {
         const uint8_t *from = run->from + k * run->row;
-        if (run->col == 1 && run->k - k >= HN_U8S8_GROUP)
+        bool is_whole = run->k - k >= HN_U8S8_GROUP;
+        if (run->col == 1 && is_whole)
             interleave_int8_rows(run, from, out, sums);
+        else if (run->row == 1 && is_whole)
+            copy_int8_groups(run, from, out, sums);
         else
             pack_int8_rows(run, from, HN_MIN(HN_U8S8_GROUP, run->k - k), out, sums);
     }

@@ -8,8 +8,14 @@
 #define HN_INT8_SIGN_BIT 0x80
 #define HN_INT8_PANEL_ALIGN 64
 
-static inline int64_t hn_int8_groups(int64_t k) {
+/* That hold so many steps. */
+static inline int64_t hn_int8_groups_of(int64_t k) {
     return (k + HN_U8S8_GROUP - 1) / HN_U8S8_GROUP;
+}
+
+/* The same for the tiles of a set. */
+static inline int64_t hn_int8_groups(const hn_u8s8_set *set, int64_t k) {
+    return (hn_int8_groups_of(k) + set->step_groups - 1) / set->step_groups * set->step_groups;
 }
 
 static inline int64_t hn_int8_panels(const hn_u8s8_set *set, int64_t n) {

@@ -66,33 +66,48 @@ void hn_int8_finish(hn_int8_result_fn *kernel, const hn_int8_result *s, const hn
 #define SIMD_TEMPLATE "cpu/kernels/gemm_int8/int8_result_tmpl.h"
 #include "cpu/kernels/simd/simd_each_tmpl.h"
 
+/* These loops run in every product whose scale is found at run time: no branches, so that vectors
+ * are used. */
+
 /* Zero points of the packed numbers of b. Returns whether one is not 0. */
-static bool fill_column_zeros(const hn_int8_columns *c, uint32_t *zeros) {
-    uint32_t any = 0, shift = c->b_is_signed ? 0 : -(uint32_t)0x80;
-    uint32_t first = (c->n_b_zeros > 0 ? (uint32_t)c->b_zeros[0] : 0) + shift;
-    for (int64_t j = 0; j < c->n; j++)
-        any |= zeros[j] = c->n_b_zeros > 1 ? (uint32_t)c->b_zeros[j] + shift : first;
+static bool fill_column_zeros(const hn_int8_columns *c, uint32_t *restrict zeros) {
+    uint32_t shift = c->b_is_signed ? 0 : -(uint32_t)0x80;
+    uint32_t first = (c->n_b_zeros > 0 ? (uint32_t)c->b_zeros[0] : 0) + shift, any = first;
+    if (c->n_b_zeros > 1)
+        for (int64_t j = 0; j < c->n; j++)
+            any |= zeros[j] = (uint32_t)c->b_zeros[j] + shift;
+    else
+        for (int64_t j = 0; j < c->n; j++)
+            zeros[j] = first;
     for (int64_t j = c->n; j < c->padded; j++)
         zeros[j] = 0;
     return any != 0;
 }
 
-static void fill_column_sums(const hn_int8_columns *c, const uint32_t *zeros, uint32_t *terms,
-                             uint32_t *add) {
-    uint32_t k = (uint32_t)c->k, a_zero = (uint32_t)c->a_zero;
+static void fill_column_sums(const hn_int8_columns *c, const uint32_t *zeros,
+                             uint32_t *restrict terms, uint32_t *restrict add) {
+    const uint32_t k = (uint32_t)c->k, a_zero = (uint32_t)c->a_zero, *col_sums = c->col_sums;
     for (int64_t j = 0; j < c->padded; j++) {
-        terms[j] = k * zeros[j] - c->col_sums[j];
-        add[j] = a_zero * terms[j];
+        uint32_t term = k * zeros[j] - col_sums[j];
+        terms[j] = term;
+        add[j] = a_zero * term;
     }
     for (int64_t j = 0; c->bias && j < c->n; j++)
         add[j] += (uint32_t)c->bias[j];
 }
 
-static void fill_column_scales(const hn_int8_columns *c, float *scales) {
-    for (int64_t j = 0; j < c->n; j++)
-        scales[j] = c->n_scales == 1 ? c->scale * c->scales[0] / c->divisor
-                    : c->n_scales    ? c->scale * c->scales[j] / c->divisor
-                                     : 0;
+static void fill_column_scales(const hn_int8_columns *c, float *restrict scales) {
+    const float scale = c->scale, divisor = c->divisor, *of_columns = c->scales;
+    float all = c->n_scales ? scale * of_columns[0] / divisor : 0;
+    if (c->n_scales <= 1)
+        for (int64_t j = 0; j < c->n; j++)
+            scales[j] = all;
+    else if (divisor == 1)
+        for (int64_t j = 0; j < c->n; j++)
+            scales[j] = scale * of_columns[j];
+    else
+        for (int64_t j = 0; j < c->n; j++)
+            scales[j] = scale * of_columns[j] / divisor;
     for (int64_t j = c->n; j < c->padded; j++)
         scales[j] = 0;
 }

@@ -57,6 +57,14 @@ hn_int8_result_fn hn_int8_result__scalar;     /* kernels leave `unary` to hn_int
 void hn_int8_finish(hn_int8_result_fn *kernel, const hn_int8_result *result,
                     const hn_int8_block *block);
 
+/* Whether kernels that make sums can do it themselves, in registers; NULL: they cannot. */
+typedef bool hn_int8_finishes_fn(const hn_int8_result *result);
+/* The result where they can, else NULL. */
+static inline const hn_int8_result *hn_int8_finished(hn_int8_finishes_fn *finishes,
+                                                     const hn_int8_result *result) {
+    return finishes && finishes(result) ? result : NULL;
+}
+
 /* What the columns of a product add, from what is known of b, a and the result. */
 typedef struct hn_int8_columns {
     int64_t n, padded, k;     /* padded: with those that fill the last panel */

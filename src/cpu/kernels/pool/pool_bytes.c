@@ -3,7 +3,9 @@
  * by their highest bit, sums are 16 bits wide as long as they fit. */
 #include "cpu/kernels/pool/pool_bytes.h"
 
-enum { BLOCK_CHANNELS = 64, MOST_SHORT_SUMS = 256, POOL_BYTES_GRAIN = 1 << 13 };
+#include "cpu/kernels/simd/simd_bytes16.h"
+
+enum { BLOCK_CHANNELS = 64, MOST_SHORT_SUMS = 256, POOL_BYTES_GRAIN = 1 << 15, MOST_TAPS = 32 };
 
 typedef struct byte_window {
     const hn_pool_bytes_job *job;
@@ -57,13 +59,15 @@ static void begin_taps(const hn_window *s, int64_t *taps) {
         taps[a] = 0;
 }
 
+static inline uint8_t larger_byte(uint8_t a, uint8_t b) {
+    return a > b ? a : b;
+}
+
 /* Parameters by value, and loops of known length for whole blocks, so that vectors are used. */
 static inline void max_pixels(pixel_line line, int n, uint8_t flip, uint8_t *restrict most) {
     for (; line.n > 0; line.n--, line.x += line.step)
-        for (int i = 0; i < n; i++) {
-            uint8_t v = line.x[i] ^ flip;
-            most[i] = v > most[i] ? v : most[i];
-        }
+        for (int i = 0; i < n; i++)
+            most[i] = larger_byte(most[i], line.x[i] ^ flip);
 }
 
 static void max_line(const byte_window *w, pixel_line line, uint8_t *most) {
@@ -72,6 +76,68 @@ static void max_line(const byte_window *w, pixel_line line, uint8_t *most) {
     else
         max_pixels(line, w->n_channels, w->flip, most);
 }
+
+/* ---- windows inside the input ---- */
+
+/* Where the elements of a window lie, from the first one on; more than MOST_TAPS: not used. */
+typedef struct window_taps {
+    int64_t n, at[MOST_TAPS];
+} window_taps;
+
+static void find_window_taps(const hn_window *s, int64_t x_step, window_taps *out) {
+    int64_t taps[HN_MAX_SPATIAL];
+    out->n = s->kernel_elems > 0 && s->kernel_elems <= MOST_TAPS ? s->kernel_elems : 0;
+    begin_taps(s, taps);
+    for (int64_t t = 0; t < out->n; t++, hn_window_step(s->n_axes, s->kernel, taps)) {
+        int64_t pixel = 0;
+        for (int32_t a = 0; a < s->n_axes; a++)
+            pixel = pixel * s->in[a] + taps[a] * s->dilation[a];
+        out->at[t] = pixel * x_step;
+    }
+}
+
+/* The first pixel of a window that lies inside the input; NULL: it does not. */
+static const uint8_t *window_inside(const byte_window *w) {
+    const hn_window *s = w->job->window;
+    int64_t pixel = 0;
+    for (int32_t a = 0; a < s->n_axes; a++) {
+        int64_t i = w->at[a] * s->stride[a] - s->pad[a];
+        if (i < 0 || i + (s->kernel[a] - 1) * s->dilation[a] >= s->in[a])
+            return NULL;
+        pixel = pixel * s->in[a] + i;
+    }
+    return w->image + pixel * w->x_step;
+}
+
+/* The largest of n bytes at each of the taps, in registers where vectors fit. */
+static void max_taps(const uint8_t *x, const window_taps *taps, int n, uint8_t flip, uint8_t *y) {
+    int i = 0;
+#if B16_ELEMS
+    const B16 flips = B16_SET1(flip);
+    for (; i < n && n >= B16_ELEMS; i += B16_ELEMS) {
+        int at = HN_MIN(i, n - B16_ELEMS); /* the last ones overlap those before */
+        B16 most = B16_XOR(B16_LOAD(x + at), flips);
+        for (int64_t t = 1; t < taps->n; t++)
+            most = B16_MAX(most, B16_XOR(B16_LOAD(x + taps->at[t] + at), flips));
+        B16_STORE(y + at, B16_XOR(most, flips));
+    }
+#endif
+    for (; i < n; i++) {
+        uint8_t most = x[i] ^ flip;
+        for (int64_t t = 1; t < taps->n; t++)
+            most = larger_byte(most, x[taps->at[t] + i] ^ flip);
+        y[i] = most ^ flip;
+    }
+}
+
+static bool max_window_inside(const byte_window *w, const window_taps *taps, uint8_t *y) {
+    const uint8_t *x = taps->n > 0 ? window_inside(w) : NULL;
+    if (x)
+        max_taps(x, taps, w->n_channels, w->flip, y);
+    return x != NULL;
+}
+
+/* ---- all windows ---- */
 
 static void max_window(const byte_window *w, uint8_t *y) {
     const hn_window *s = w->job->window;
@@ -164,8 +230,10 @@ static void pool_byte_blocks(void *ctx, int64_t begin, int64_t end) {
     int64_t n_blocks = (job->channels + BLOCK_CHANNELS - 1) / BLOCK_CHANNELS;
     int64_t x_step = job->x_step ? job->x_step : job->channels,
             y_step = job->y_step ? job->y_step : job->channels;
-    int64_t at[HN_MAX_SPATIAL], block = begin % n_blocks, out = begin / n_blocks;
-    int64_t image = out / s->out_elems, left_in_image = (image + 1) * s->out_elems - out;
+    int64_t at[HN_MAX_SPATIAL], out = begin / n_blocks, block = begin % n_blocks;
+    int64_t image = out / s->out_elems, next_image = (image + 1) * s->out_elems;
+    window_taps taps;
+    find_window_taps(s, x_step, &taps);
     hn_window_split(s->n_axes, s->out, out % s->out_elems, at);
     for (int64_t i = begin; i < end; i++) {
         int64_t first = block * BLOCK_CHANNELS;
@@ -178,16 +246,15 @@ static void pool_byte_blocks(void *ctx, int64_t begin, int64_t end) {
         uint8_t *y = job->y + out * y_step + first;
         if (job->is_average)
             average_window(&w, y);
-        else
+        else if (!max_window_inside(&w, &taps, y))
             max_window(&w, y);
         if (++block < n_blocks)
             continue;
         block = 0;
-        out++;
         hn_window_step(s->n_axes, s->out, at);
-        if (--left_in_image == 0) {
-            left_in_image = s->out_elems;
+        if (++out == next_image) {
             image++;
+            next_image += s->out_elems;
         }
     }
 }

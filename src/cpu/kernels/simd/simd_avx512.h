@@ -25,6 +25,11 @@
 /* To the nearest, ties to even. */
 #define V_STORE_F16(p, v) \
   _mm256_storeu_si256((void *)(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT))
+/* Vectors of bfloat16; V_BF16_OF takes what is not normal for 0, and needs AVX-512 BF16. In
+ * assembly: the types of the intrinsic need a compiler option. */
+#define V_BF16 __m256i
+#define V_BF16_OF(v) hn_to_bf16__avx512(v)
+#define V_BF16_STORE(p, x) _mm256_storeu_si256((void *)(p), x)
 #define V_STORE_BF16(p, v) _mm256_storeu_si256((void *)(p), hn_bf16__avx512(v))
 /* Bytes 0 .. 255 as floats. */
 #define V_LOAD_U8(p) _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(p))))
@@ -114,6 +119,12 @@
 
 #ifndef HN_SIMD_AVX512_H
 #  define HN_SIMD_AVX512_H
+
+V_INLINE __m256i hn_to_bf16__avx512(__m512 v) {
+    __m256i rounded;
+    __asm__("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(v));
+    return rounded;
+}
 
 /* 14 bits, and what they lack. */
 V_INLINE __m512 hn_inverse__avx512(__m512 a) {

@@ -20,6 +20,14 @@
 /* 16 signed bytes as 16-bit integers, and the same four unsigned ones four times. */
 #define YMM_WIDE(p) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #define YMM_WIDE_BROADCAST(p) _mm256_cvtepu8_epi16(_mm_set1_epi32(hn_load_word(p)))
+/* The even and the odd ones of 32 signed bytes; the first, or the last eight of 16 unsigned bytes
+ * of two vectors in turns. All as 16-bit integers. */
+#define YMM_EVEN(v) _mm256_srai_epi16(_mm256_slli_epi16(v, 8), 8)
+#define YMM_ODD(v) _mm256_srai_epi16(v, 8)
+#define XMM __m128i
+#define XMM_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define YMM_LOW_PAIRS(a, b) _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(a, b))
+#define YMM_HIGH_PAIRS(a, b) _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(a, b))
 /* sum += a0 * b0 + a1 * b1 of pairs of 16 bits: no such sum of products of bytes is too large. */
 #define YMM_ADD_PAIRS(sum, a, b) ((sum) = _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)))
 /* Sums of neighbours: first those of a, then those of b. */

@@ -58,6 +58,9 @@
 #undef V_WORKING_SET_ELEMS
 #undef V_STORE_F16
 #undef V_STORE_BF16
+#undef V_BF16
+#undef V_BF16_OF
+#undef V_BF16_STORE
 #undef V_LOAD_U8
 #undef V_LOAD_S8
 #undef V_STORE_U8

@@ -207,7 +207,7 @@ static hone_status eval_dynamic_quantize_lstm(hn_eval *c) {
     int64_t w_dims[3], r_dims[3];
     HN_TRY(want_lstm_sizes(c));
     HN_TRY(round_lstm_input(c, &x));
-    const float *made = hn_packed_weights(c);
+    const float *made = hn_packed_wide_gates(c);
     HN_TRY(read_gates(c, 1, 8, made, w_dims, &w));
     HN_TRY(read_gates(c, 2, 10, made ? made + w.n_elems : NULL, r_dims, &r));
     const hn_array *const args[8] = {&x,           &w,           &r,           hn_arg(c, 3),
