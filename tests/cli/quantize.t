@@ -12,6 +12,8 @@ $ hone quantize digits.onnx --calib $DATA/calib.npy -o q.onnx
 digits.onnx: 9 of 9 nodes quantized, 100 samples
   weights 152 kB to 39.2 kB (25.8 %)
   file 156 kB to 43.7 kB (28.0 %)
+$ hone quantize digits.onnx --calib $DATA/calib.npy --batch 8 | head -1
+digits.onnx: 9 of 9 nodes quantized, 100 samples
 $ hone check q.onnx
 q.onnx: valid
 $ hone run q.onnx --input image=$DATA/images.npy > run
