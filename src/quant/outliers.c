@@ -14,7 +14,7 @@ enum {
 
 /* ---- whose input may have outliers ---------------------------------------------------------------- */
 
-static bool is_plain_product(const hn_quant_plan *p, hn_id node) {
+static bool is_product_of_own_matrix(const hn_quant_plan *p, hn_id node) {
     const hn_node *n = hn_node_at(p->g, node);
     const hn_tensor *w = hn_quant_const_input(p->g, node, 1);
     return p->nodes[node].is_quantized && w && w->rank == 2 && w->dtype == HN_F32 &&
@@ -47,7 +47,7 @@ static uint64_t product_channels(const hn_quant_plan *p, hn_id value) {
         hn_use use = v->uses.at[i];
         if (use.node == HN_NONE || !p->nodes[use.node].is_quantized)
             continue;
-        if (!is_plain_product(p, use.node) || use.slot != 0)
+        if (!is_product_of_own_matrix(p, use.node) || use.slot != 0)
             return 0;
         n_channels = channels_of(p, use.node);
     }
