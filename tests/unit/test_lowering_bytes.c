@@ -52,6 +52,12 @@ static const lowered_case other_cases[] = {
     {.text = BYTES_HEAD "g (uint8[2,7,5,70] x) => (uint8[2,4,3,70] y) { y = hone.MaxPool"
                         " <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]> (x) }",
      .most = 300},
+    {.text = BYTES_HEAD "g (int8[2,9,6,33] x) => (int8[2,10,3,33] y) { y = hone.MaxPool"
+                        " <kernel_shape = [2, 4], pads = [1, 2, 1, 1], strides = [1, 2]> (x) }",
+     .most = 300},
+    {.text = BYTES_HEAD "g (uint8[1,9,9,8] x) => (uint8[1,5,5,8] y) { y = hone.MaxPool"
+                        " <kernel_shape = [3, 3], dilations = [2, 2]> (x) }",
+     .most = 300},
     {.text = BYTES_HEAD "g (int8[1,9,64] x) => (int8[1,7,64] y) { y = hone.MaxPool"
                         " <kernel_shape = [3]> (x) }",
      .most = 300},

@@ -5,22 +5,33 @@
 
 #include "cpu/kernels/transpose/transpose_int.h"
 
-enum { PLAIN_TILE = 16 }; /* elements of a side: a cache line of 4-byte elements */
+enum { LINE_BYTES = 64, LEAST_TILE = 16 }; /* sides of a tile are a cache line, or 16 elements */
 
 /* Each size of an element is a type of its own, so that a copy is one move. */
 typedef struct bytes_16 {
     uint64_t low, high;
 } bytes_16;
 
+/* Along the shorter distance inside a tile: lines that lie a power of two apart share a place in
+ * the cache, and have to be finished one by one. */
 #define TURN_PLAIN(T)                                                     \
   {                                                                       \
     const T *from = j->from;                                              \
     T *to = j->to;                                                        \
-    for (int64_t r0 = 0; r0 < j->rows; r0 += PLAIN_TILE)                  \
-      for (int64_t c0 = 0; c0 < j->cols; c0 += PLAIN_TILE)                \
-        for (int64_t r = r0; r < HN_MIN(r0 + PLAIN_TILE, j->rows); r++)   \
-          for (int64_t c = c0; c < HN_MIN(c0 + PLAIN_TILE, j->cols); c++) \
-            to[c * j->to_row + r] = from[r * j->from_row + c];            \
+    const int64_t side = HN_MAX(LINE_BYTES / (int)sizeof(T), LEAST_TILE); \
+    for (int64_t r0 = 0; r0 < j->rows; r0 += side)                        \
+      for (int64_t c0 = 0; c0 < j->cols; c0 += side) {                    \
+        int64_t r1 = HN_MIN(r0 + side, j->rows);                          \
+        int64_t c1 = HN_MIN(c0 + side, j->cols);                          \
+        if (j->to_row > j->from_row)                                      \
+          for (int64_t c = c0; c < c1; c++)                               \
+            for (int64_t r = r0; r < r1; r++)                             \
+              to[c * j->to_row + r] = from[r * j->from_row + c];          \
+        else                                                              \
+          for (int64_t r = r0; r < r1; r++)                               \
+            for (int64_t c = c0; c < c1; c++)                             \
+              to[c * j->to_row + r] = from[r * j->from_row + c];          \
+      }                                                                   \
     break;                                                                \
   }
 
