@@ -17,7 +17,26 @@ size_t hn_conv_int8_packed_bytes(const hn_conv_int8_job *job) {
            hn_int8_aligned(padded_columns(&f), sizeof(uint32_t));
 }
 
-/* Element k of run i of a filter is channel k % channels of tap (i, k / channels). */
+/* One run of a filter: channel after channel of tap after tap, groups `step` bytes apart. Returns
+ * its sum. */
+static uint32_t pack_run(const hn_conv_int8_form *f, const uint8_t *taps, int64_t n_taps,
+                         uint8_t flip, uint8_t *out, int64_t step) {
+    int64_t run_taps = f->run_bytes / HN_MAX(f->group_channels, 1), in_group = 0;
+    uint32_t sum = 0;
+    for (int64_t tap = 0; tap < run_taps; tap++)
+        for (int64_t c = 0; c < f->group_channels; c++) {
+            uint8_t byte = taps[c * n_taps + tap] ^ flip;
+            int32_t value = (int8_t)byte;
+            out[in_group] = byte;
+            sum += (uint32_t)value;
+            if (++in_group == HN_U8S8_GROUP) {
+                in_group = 0;
+                out += step;
+            }
+        }
+    return sum;
+}
+
 static void pack_panel(const hn_conv_int8_form *f, const uint8_t *w, int64_t panel, bool is_signed,
                        uint8_t *out, uint32_t *sums) {
     int64_t group = panel / f->group_panels, first = panel % f->group_panels * f->width;
@@ -27,14 +46,8 @@ static void pack_panel(const hn_conv_int8_form *f, const uint8_t *w, int64_t pan
     uint8_t flip = is_signed ? 0 : HN_INT8_SIGN_BIT;
     for (int64_t run = 0; run < f->n_runs; run++) {
         for (int64_t j = 0; j < HN_MIN(f->width, f->group_filters - first); j++)
-            for (int64_t k = 0; k < f->run_bytes; k++) {
-                int64_t tap = run * run_taps + k / f->group_channels;
-                uint8_t byte = from[j * filter_elems + k % f->group_channels * n_taps + tap] ^ flip;
-                int64_t at = (k / HN_U8S8_GROUP * f->width + j) * HN_U8S8_GROUP;
-                out[at + k % HN_U8S8_GROUP] = byte;
-                int32_t value = (int8_t)byte;
-                sums[j] += (uint32_t)value;
-            }
+            sums[j] += pack_run(f, from + j * filter_elems + run * run_taps, n_taps, flip,
+                                out + j * HN_U8S8_GROUP, f->width * HN_U8S8_GROUP);
         out += hn_int8_groups(hn_u8s8_pick(), f->run_bytes) * f->width * HN_U8S8_GROUP;
     }
 }
