@@ -36,9 +36,8 @@ static pixel_line window_line_inside(const byte_window *w, const int64_t *taps) 
         pixel = pixel * s->in[a] + i;
     }
     int64_t first = w->at[last] * s->stride[last] - s->pad[last], by = s->dilation[last];
-    int64_t before = HN_MAX(-first, 0), inside = HN_MAX(s->in[last] - first, 0);
-    int64_t begin = by == 1 ? before : (before + by - 1) / by; /* quotients cost as much as lines */
-    int64_t end = by == 1 ? inside : (inside + by - 1) / by;
+    int64_t begin = first < 0 ? (by - 1 - first) / by : 0;
+    int64_t end = first < s->in[last] ? (s->in[last] - first + by - 1) / by : 0;
     int64_t n = HN_MIN(end, s->kernel[last]) - begin;
     if (n <= 0)
         return (pixel_line){.n = 0};
@@ -148,55 +147,6 @@ static void max_window(const byte_window *w, uint8_t *y) {
         max_line(w, window_line_inside(w, taps), most);
     for (int i = 0; i < w->n_channels; i++)
         y[i] = most[i] ^ w->flip;
-}
-
-/* ---- the largest, by lines ------------------------------------------------------------------- */
-
-enum { MOST_LINE_BYTES = 1 << 15 };
-
-/* Windows in the plane without gaps, over maps whose lines are short: loops over whole lines have
- * no windows to begin and to end. */
-static bool pools_by_lines(const hn_pool_bytes_job *job) {
-    const hn_window *s = job->window;
-    return !job->is_average && s->n_axes == 2 && s->dilation[0] == 1 && s->dilation[1] == 1 &&
-           (job->x_step == 0 || job->x_step == job->channels) &&
-           s->in[1] <= MOST_LINE_BYTES / HN_MAX(job->channels, 1);
-}
-
-/* Of n bytes each; no lines give the smallest number. */
-static void largest_of_lines(const uint8_t *x, int64_t n_lines, int64_t n, uint8_t flip,
-                             uint8_t *restrict most) {
-    if (n_lines <= 0)
-        memset(most, 0, (size_t)n);
-    for (int64_t i = 0; n_lines > 0 && i < n; i++)
-        most[i] = x[i] ^ flip;
-    max_pixels((pixel_line){x + n, n_lines - 1, n}, (int)n, flip, most);
-}
-
-/* The part of a window along an axis that lies inside. */
-static int64_t window_inside(const hn_window *s, int32_t axis, int64_t at, int64_t *n) {
-    int64_t first = at * s->stride[axis] - s->pad[axis], begin = HN_MAX(first, 0);
-    *n = HN_MIN(first + s->kernel[axis], s->in[axis]) - begin;
-    return begin;
-}
-
-static void pool_byte_lines(void *ctx, int64_t begin, int64_t end) {
-    const hn_pool_bytes_job *job = ctx;
-    const hn_window *s = job->window;
-    int64_t line_bytes = s->in[1] * job->channels, n;
-    int64_t y_step = job->y_step ? job->y_step : job->channels;
-    uint8_t line[MOST_LINE_BYTES], flip = job->is_signed ? 0x80 : 0;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t first = window_inside(s, 0, i % s->out[0], &n) + i / s->out[0] * s->in[0];
-        largest_of_lines(job->x + first * line_bytes, n, line_bytes, flip, line);
-        for (int64_t o = 0; o < s->out[1]; o++) {
-            uint8_t *y = job->y + (i * s->out[1] + o) * y_step;
-            first = window_inside(s, 1, o, &n);
-            largest_of_lines(line + first * job->channels, n, job->channels, 0, y);
-            for (int64_t k = 0; flip && k < job->channels; k++)
-                y[k] ^= flip;
-        }
-    }
 }
 
 /* ---- averages -------------------------------------------------------------------------------- */
@@ -310,12 +260,6 @@ static void pool_byte_blocks(void *ctx, int64_t begin, int64_t end) {
 
 void hn_pool_bytes(hn_pool *pool, const hn_pool_bytes_job *job) {
     const hn_window *s = job->window;
-    if (pools_by_lines(job)) {
-        int64_t n_bytes = s->in[1] * job->channels * s->kernel[0];
-        hn_pool_for(pool, job->batch * s->out[0], HN_MAX(POOL_BYTES_GRAIN / HN_MAX(n_bytes, 1), 1),
-                    pool_byte_lines, (void *)(uintptr_t)job);
-        return;
-    }
     int64_t n_blocks = (job->channels + BLOCK_CHANNELS - 1) / BLOCK_CHANNELS;
     int64_t grain = HN_MAX(POOL_BYTES_GRAIN / (BLOCK_CHANNELS * HN_MAX(s->kernel_elems, 1)), 1);
     hn_pool_for(pool, job->batch * s->out_elems * n_blocks, grain, pool_byte_blocks,
