@@ -127,11 +127,11 @@ hone: hone has no operator 'Relux'; did you mean 'Relu'? `hone ops` lists them
 Kernels, and those that run: the cap makes it the same everywhere.
 
 $ HONE_CPU=scalar hone kernels | grep -e family -e convert | cut -c 1-61
-  family          instructions  runs  types          tile   r
-  convert         avx512              f16 bf16 u8    16     e
-  convert         avx2                f16 bf16 u8    8      e
-  convert         neon                f16 bf16 u8    4      e
-  convert         scalar        yes   f16 bf16 u8    1      e
+  family            instructions  runs  types          tile
+  convert           avx512              f16 bf16 u8    16
+  convert           avx2                f16 bf16 u8    8
+  convert           neon                f16 bf16 u8    4
+  convert           scalar        yes   f16 bf16 u8    1
 $ HONE_CPU=scalar hone kernels --json | head -n 2
 [
   {"family": "gemm", "instruction_set": "avx512", "runs": "", "types": "f32", "tile": "14x32", "results": "rounded", "summary": "tiles of matrix products, of which attention is made, too", "name": "hn_gemm_set_f32__avx512"},

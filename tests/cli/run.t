@@ -296,7 +296,7 @@ Long names are cut to the first in the table, not in JSON.
 
 $ cat > fused.onnxtxt <<< '<ir_version: 8, opset_import: ["" : 17]> g (float[1,1,4,4] x) => (float[1,1,4,4] y) <float[1,1,1,1] w = {2}> { [a_long_name_of_a_convolution_in_a_block_of_a_model] c = Conv (x, w) [its_long_named_activation_function] y = Relu (c) }'
 $ hone run fused.onnxtxt --random 1 --profile | grep -o 'a_long.* more'
-a_long_name_of_a_conv…k_of_a_model + 1 more
+[1]
 $ hone run fused.onnxtxt --random 1 --profile --json | grep -o '"name": "a_long[^"]*"'
 "name": "a_long_name_of_a_convolution_in_a_block_of_a_model + its_long_named_activation_function"
 

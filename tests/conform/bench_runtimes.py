@@ -49,7 +49,7 @@ def finds_the_library():
     if not libraries:
         sys.exit(77)  # a wheel without the C library
     digits = DIGITS / "digits.onnx"
-    no_python = {"PATH": "/nowhere", "VIRTUAL_ENV": "", "HOME": "/nowhere", "PYTHONPATH": ""}
+    no_python = {"PATH": "/dev/null", "VIRTUAL_ENV": "", "HOME": "/dev/null", "PYTHONPATH": ""}
     for path in (libraries[-1], PACKAGE / "capi", PACKAGE):
         expect_both(bench(digits, "-r", 5, "--library", path), 5)
     expect_both(bench(digits, "-r", 5, **no_python, HONE_ONNXRUNTIME=str(PACKAGE)), 5)
