@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LEAST_RUNS = 5, MOST_RUNS = 500 };
+enum { LEAST_PROFILED = 5, MOST_PROFILED = 500 };
 
 double profile_clock_us(void) {
     struct timespec t;
@@ -130,7 +130,9 @@ static uint64_t n_wanted_runs(const profile_runs *r, double second_us) {
     double fit = 1e6 / (second_us > 1 ? second_us : 1);
     if (r->n_runs)
         return r->n_runs;
-    return fit < LEAST_RUNS ? LEAST_RUNS : fit > MOST_RUNS ? MOST_RUNS : (uint64_t)fit;
+    return fit < LEAST_PROFILED  ? LEAST_PROFILED
+           : fit > MOST_PROFILED ? MOST_PROFILED
+                                 : (uint64_t)fit;
 }
 
 /* The first run finds memory and pages; the second one says how many fit into a second. */

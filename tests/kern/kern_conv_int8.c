@@ -64,7 +64,8 @@ static int32_t exact_sum(const conv_case *t, const hn_conv_int8_job *job, const 
 }
 
 /* The same job with bytes as results, against the sums that were found right. */
-static void check_bytes(const conv_case *t, hn_conv_int8_job job, int pool, const int32_t *sums) {
+static void check_conv_bytes(const conv_case *t, hn_conv_int8_job job, int pool,
+                             const int32_t *sums) {
     int64_t n_pixels = t->batch * t->s.out_elems;
     int64_t n_y = n_pixels ? (n_pixels - 1) * job.y_step + t->filters : 0;
     uint8_t *y = kern_bytes(n_y);
@@ -138,7 +139,7 @@ static void check_conv_int8(const conv_case *t) {
                        (int)t->channels, (int)t->filters, (int)t->groups, (int)n_pixels,
                        y[pixel * job.y_step + f], exact, (int)pixel, (int)f);
         }
-        check_bytes(t, job, pool, y);
+        check_conv_bytes(t, job, pool, y);
     }
     kern_release();
 }

@@ -130,7 +130,7 @@ static void fill_strided(const binary_form *f, binary_step *s) {
 static hone_status lower_form(hn_eval *c, const binary_form *f, hn_lowered *out) {
     hn_dtype t = f->x->dtype;
     bool is_small = hn_dtype_is_float(t) && !f->op->by_type[t];
-    hn_binary_fn fn = hn_binary_loop(f->op, is_small ? HN_F32 : t);
+    hn_binary_fn fn = hn_binary_loop_of(f->op, is_small ? HN_F32 : t);
     if (!fn || t != f->y->dtype || f->z->n_elems == 0)
         return HONE_OK;
     if (is_small)

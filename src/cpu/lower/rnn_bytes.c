@@ -11,7 +11,16 @@
 #include "ops/eval/widen.h"
 
 /* Scales and zero points follow in pairs. */
-enum { LSTM_W = 1, LSTM_R, LSTM_B, LSTM_LENGTHS, LSTM_H0, LSTM_C0, LSTM_P, LSTM_SCALES };
+enum {
+    BYTES_LSTM_W = 1,
+    BYTES_LSTM_R,
+    BYTES_LSTM_B,
+    BYTES_LSTM_LENGTHS,
+    BYTES_LSTM_H0,
+    BYTES_LSTM_C0,
+    BYTES_LSTM_P,
+    BYTES_LSTM_SCALES
+};
 
 #define FEWEST_GATE_BYTES 1024 /* packing smaller ones takes no longer than finding them */
 
@@ -56,13 +65,13 @@ void hn_rnn_meet_bytes(hn_pool *pool, const hn_rnn_byte_product *p) {
 
 /* `what`: 0 for scales, 1 for zero points. */
 static const hn_array *gate_scales(const hn_eval *c, uint32_t side, uint32_t what) {
-    return hn_arg(c, LSTM_SCALES + 2 * (side - LSTM_W) + what);
+    return hn_arg(c, BYTES_LSTM_SCALES + 2 * (side - BYTES_LSTM_W) + what);
 }
 
 static hone_status fill_wide_gates(void *job, void *out) {
     const hn_eval *c = job;
     float *to = out;
-    for (uint32_t side = LSTM_W; side <= LSTM_R; side++) {
+    for (uint32_t side = BYTES_LSTM_W; side <= BYTES_LSTM_R; side++) {
         hn_widen_gates(hn_arg(c, side), gate_scales(c, side, 0), gate_scales(c, side, 1), to);
         to += hn_arg(c, side)->n_elems;
     }
@@ -91,7 +100,7 @@ static uint64_t byte_gates_bytes(const hn_eval *c, uint32_t side) {
 static hone_status fill_byte_gates(void *job, void *out) {
     const hn_eval *c = job;
     uint8_t *to = out;
-    for (uint32_t side = LSTM_W; side <= LSTM_R; side++) {
+    for (uint32_t side = BYTES_LSTM_W; side <= BYTES_LSTM_R; side++) {
         const hn_array *w = hn_arg(c, side);
         for (int64_t d = 0; d < w->dims[0]; d++) {
             hn_gemm_int8_job right = {.n = w->dims[2],
@@ -111,7 +120,7 @@ static bool has_usual_activations(const hn_eval *c) {
     hn_eval quiet = *c; /* what is wrong is said when it runs */
     hn_rnn_form f;
     quiet.err = NULL;
-    return hn_arg(c, LSTM_R)->dims[0] <= 2 &&
+    return hn_arg(c, BYTES_LSTM_R)->dims[0] <= 2 &&
            hn_rnn_read_attrs(&quiet, HN_RNN_LSTM, &f) == HONE_OK && hn_rnn_is_usual(&f, HN_F32);
 }
 
@@ -120,25 +129,26 @@ hone_status hn_prepare_gates(hn_eval *c, void **state) {
     hn_blob_key key;
     hn_blob *blob;
     *state = NULL;
-    if (!has_gates(c, LSTM_W) || !has_gates(c, LSTM_R))
+    if (!has_gates(c, BYTES_LSTM_W) || !has_gates(c, BYTES_LSTM_R))
         return HONE_OK;
     bool is_wide = !hn_gemm_int8_is_fast() || !has_usual_activations(c);
-    uint64_t n = hn_arg(c, LSTM_W)->n_elems + hn_arg(c, LSTM_R)->n_elems;
-    uint64_t n_bytes =
-        is_wide ? n * sizeof(float) : byte_gates_bytes(c, LSTM_W) + byte_gates_bytes(c, LSTM_R);
+    uint64_t n = hn_arg(c, BYTES_LSTM_W)->n_elems + hn_arg(c, BYTES_LSTM_R)->n_elems;
+    uint64_t n_bytes = is_wide
+                           ? n * sizeof(float)
+                           : byte_gates_bytes(c, BYTES_LSTM_W) + byte_gates_bytes(c, BYTES_LSTM_R);
     hn_prepared_key(c, &key, is_wide ? HN_BLOB_WIDE_GATES : HN_BLOB_RIGHT_SIDE_INT8, n_bytes);
-    for (uint32_t side = LSTM_W; side <= LSTM_R; side++) {
+    for (uint32_t side = BYTES_LSTM_W; side <= BYTES_LSTM_R; side++) {
         const hn_array *w = hn_arg(c, side);
         hn_blob_key_mix(&key, w->dims, 3 * sizeof *w->dims);
         hn_blob_key_mix(&key, &w->dtype, sizeof w->dtype);
         hn_prepared_key_arg(c, &key, side);
-        hn_prepared_key_arg(c, &key, LSTM_SCALES + 2 * (side - LSTM_W));
-        hn_prepared_key_arg(c, &key, LSTM_SCALES + 2 * (side - LSTM_W) + 1);
+        hn_prepared_key_arg(c, &key, BYTES_LSTM_SCALES + 2 * (side - BYTES_LSTM_W));
+        hn_prepared_key_arg(c, &key, BYTES_LSTM_SCALES + 2 * (side - BYTES_LSTM_W) + 1);
     }
     HN_TRY(hn_prepared_blob(c, &key, is_wide ? fill_wide_gates : fill_byte_gates, c, &blob));
     *state = blob;
     if (is_wide)
-        c->packed_args |= 1u << LSTM_W | 1u << LSTM_R;
+        c->packed_args |= 1u << BYTES_LSTM_W | 1u << BYTES_LSTM_R;
     return HONE_OK;
 }
 
@@ -165,23 +175,24 @@ static bool are_gate_numbers(const hn_array *a, const hn_array *w) {
 
 /* What an evaluation would complain about is left to it. */
 static bool has_fitting_sizes(const hn_eval *c, const hn_rnn_form *f) {
-    const hn_array *w = hn_arg(c, LSTM_W), *r = hn_arg(c, LSTM_R);
+    const hn_array *w = hn_arg(c, BYTES_LSTM_W), *r = hn_arg(c, BYTES_LSTM_R);
     bool is_bidirectional = hn_attr_is(hn_eval_node(c), "direction", "bidirectional");
     int64_t units = f->dirs * f->hidden, width = hn_rnn_width(f);
     return f->dirs == (is_bidirectional ? 2 : 1) && w->dims[0] == f->dirs &&
            w->dims[1] == f->input && w->dims[2] == width && r->dims[2] == width &&
-           has_elems(c, LSTM_B, 8 * units) && has_elems(c, LSTM_LENGTHS, f->batch) &&
-           has_elems(c, LSTM_H0, f->batch * units) && has_elems(c, LSTM_C0, f->batch * units) &&
-           has_elems(c, LSTM_P, 3 * units) && are_gate_numbers(hn_arg(c, LSTM_SCALES), w) &&
-           are_gate_numbers(hn_arg(c, LSTM_SCALES + 1), w) &&
-           are_gate_numbers(hn_arg(c, LSTM_SCALES + 2), r) &&
-           are_gate_numbers(hn_arg(c, LSTM_SCALES + 3), r);
+           has_elems(c, BYTES_LSTM_B, 8 * units) && has_elems(c, BYTES_LSTM_LENGTHS, f->batch) &&
+           has_elems(c, BYTES_LSTM_H0, f->batch * units) &&
+           has_elems(c, BYTES_LSTM_C0, f->batch * units) && has_elems(c, BYTES_LSTM_P, 3 * units) &&
+           are_gate_numbers(hn_arg(c, BYTES_LSTM_SCALES), w) &&
+           are_gate_numbers(hn_arg(c, BYTES_LSTM_SCALES + 1), w) &&
+           are_gate_numbers(hn_arg(c, BYTES_LSTM_SCALES + 2), r) &&
+           are_gate_numbers(hn_arg(c, BYTES_LSTM_SCALES + 3), r);
 }
 
 /* The right sides of W or R; `packed` moves on behind them. */
 static hone_status read_sides(hn_eval *c, uint32_t arg, const uint8_t **packed,
                               hn_gemm_int8_job *out) {
-    uint32_t scales_arg = LSTM_SCALES + 2 * (arg - LSTM_W);
+    uint32_t scales_arg = BYTES_LSTM_SCALES + 2 * (arg - BYTES_LSTM_W);
     const hn_array *w = hn_arg(c, arg), *scales = hn_arg(c, scales_arg),
                    *zeros = hn_arg(c, scales_arg + 1);
     int64_t dirs = w->dims[0], n = w->dims[2], k = w->dims[1];
@@ -208,17 +219,17 @@ static hone_status read_sides(hn_eval *c, uint32_t arg, const uint8_t **packed,
 }
 
 hone_status hn_rnn_read_bytes(hn_eval *c, bool *is_usual, hn_rnn_form *f, hn_rnn_bytes *out) {
-    const hn_array *x = hn_arg(c, 0), *r = hn_arg(c, LSTM_R);
+    const hn_array *x = hn_arg(c, 0), *r = hn_arg(c, BYTES_LSTM_R);
     const uint8_t *packed = packed_gates(c, HN_BLOB_RIGHT_SIDE_INT8);
     *is_usual = false;
-    if (!packed || !x || x->n_elems == 0 || !hn_arg(c, LSTM_W) || !r)
+    if (!packed || !x || x->n_elems == 0 || !hn_arg(c, BYTES_LSTM_W) || !r)
         return HONE_OK;
     HN_TRY(hn_rnn_read_form(c, HN_RNN_LSTM, f));
     f->hidden = r->dims[1];
     if (f->dirs > 2 || !hn_rnn_is_usual(f, x->dtype) || !has_fitting_sizes(c, f))
         return HONE_OK;
-    HN_TRY(read_sides(c, LSTM_W, &packed, out->inputs));
-    HN_TRY(read_sides(c, LSTM_R, &packed, out->states));
+    HN_TRY(read_sides(c, BYTES_LSTM_W, &packed, out->inputs));
+    HN_TRY(read_sides(c, BYTES_LSTM_R, &packed, out->states));
     *is_usual = true;
     return HONE_OK;
 }

@@ -67,9 +67,9 @@ typedef struct hn_binary_op {
  */
 const hn_binary_op *hn_binary_find(const char *op);
 /* The fastest loop over elements of a type that there is; NULL: none. */
-hn_binary_fn hn_binary_loop(const hn_binary_op *op, hn_dtype t);
+hn_binary_fn hn_binary_loop_of(const hn_binary_op *op, hn_dtype t);
 static inline hn_binary_fn hn_binary_float_loop(const hn_binary_op *op) {
-    return hn_binary_loop(op, HN_F32);
+    return hn_binary_loop_of(op, HN_F32);
 }
 /* One operation at work: what hn_binary_box needs. */
 typedef struct hn_binary_job {

@@ -89,7 +89,7 @@ static void plan_integers(hn_reduction *r, hn_dtype t) {
                                       [HN_FOLD_MIN] = "Min"};
     if (r->is_int && r->n_folded > 0 && r->how.before == HN_BEFORE_NOTHING &&
         r->how.after == HN_AFTER_NOTHING)
-        r->fold_pair = hn_binary_loop(hn_binary_find(ops[r->how.fold]), t);
+        r->fold_pair = hn_binary_loop_of(hn_binary_find(ops[r->how.fold]), t);
 }
 
 void hn_reduction_plan(hn_reduction *r, const char *op, const hn_array *x, uint64_t axes,

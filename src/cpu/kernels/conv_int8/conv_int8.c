@@ -85,7 +85,7 @@ typedef struct conv_int8_panel {
     const int8_t *w;
 } conv_int8_panel;
 
-static conv_int8_panel begin_panel(const conv_int8_task *task, int64_t panel) {
+static conv_int8_panel begin_conv_panel(const conv_int8_task *task, int64_t panel) {
     const conv_int8_run *run = task->run;
     const hn_conv_int8_form *f = &run->form;
     int64_t group = panel / f->group_panels, first = (panel - group * f->group_panels) * f->width;
@@ -208,7 +208,7 @@ static void panel_of_band(const conv_int8_task *task, int64_t panel) {
     const conv_int8_run *run = task->run;
     const hn_conv_int8_form *f = &run->form;
     int64_t most = f->is_depthwise ? MOST_POSITIONS : run->tiles->max_rows;
-    conv_int8_panel p = begin_panel(task, panel);
+    conv_int8_panel p = begin_conv_panel(task, panel);
     for (int64_t line = task->line0; line < task->line1; line++) {
         int64_t n = HN_MIN(f->cols.out, f->positions - line * f->cols.out);
         int64_t n_tiles = (n + most - 1) / most, height = n / HN_MAX(n_tiles, 1);

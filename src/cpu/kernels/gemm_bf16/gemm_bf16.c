@@ -38,7 +38,7 @@ static const uint16_t *bf16_panel(const bf16_run *run, int64_t k0, int64_t panel
     return (const uint16_t *)run->job->packed_b + before * HN_BF16_STEP_ELEMS;
 }
 
-static void round_rows(const bf16_slice *s, int64_t row0, int64_t rows, uint16_t *room) {
+static void round_strip(const bf16_slice *s, int64_t row0, int64_t rows, uint16_t *room) {
     const hn_gemm_job_f32 *g = s->run->job;
     float line[GATHERED];
     for (int64_t r = 0; r < rows; r++) {
@@ -133,7 +133,7 @@ static void bf16_tasks(void *ctx, int64_t strip0, int64_t strip1, int64_t panel0
         find_later(&s, strip1 - strip0);
         for (int64_t strip = strip0; strip < strip1; strip++) {
             int64_t row0 = bf16_strip_row(run, strip), rows = bf16_strip_row(run, strip + 1) - row0;
-            round_rows(&s, row0, rows, room);
+            round_strip(&s, row0, rows, room);
             for (int64_t panel = panel0; panel < panel1; panel++)
                 bf16_block(&s, row0, rows, &block, panel);
         }

@@ -5,7 +5,12 @@
 
 #include "cpu/kernels/simd/simd_bytes16.h"
 
-enum { BLOCK_CHANNELS = 64, MOST_SHORT_SUMS = 256, POOL_BYTES_GRAIN = 1 << 15, MOST_TAPS = 32 };
+enum {
+    BLOCK_CHANNELS = 64,
+    MOST_SHORT_SUMS = 256,
+    POOL_BYTES_GRAIN = 1 << 15,
+    MOST_POOL_TAPS = 32
+};
 
 typedef struct byte_window {
     const hn_pool_bytes_job *job;
@@ -78,14 +83,14 @@ static void max_line(const byte_window *w, pixel_line line, uint8_t *most) {
 
 /* ---- windows inside the input ---- */
 
-/* Where the elements of a window lie, from the first one on; more than MOST_TAPS: not used. */
+/* Where the elements of a window lie, from the first one on; more than MOST_POOL_TAPS: not used. */
 typedef struct window_taps {
-    int64_t n, at[MOST_TAPS];
+    int64_t n, at[MOST_POOL_TAPS];
 } window_taps;
 
 static void find_window_taps(const hn_window *s, int64_t x_step, window_taps *out) {
     int64_t taps[HN_MAX_SPATIAL];
-    out->n = s->kernel_elems > 0 && s->kernel_elems <= MOST_TAPS ? s->kernel_elems : 0;
+    out->n = s->kernel_elems > 0 && s->kernel_elems <= MOST_POOL_TAPS ? s->kernel_elems : 0;
     begin_taps(s, taps);
     for (int64_t t = 0; t < out->n; t++, hn_window_step(s->n_axes, s->kernel, taps)) {
         int64_t pixel = 0;

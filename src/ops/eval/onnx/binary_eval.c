@@ -262,7 +262,7 @@ void hn_binary_strided_rows(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-hn_binary_fn hn_binary_loop(const hn_binary_op *op, hn_dtype t) {
+hn_binary_fn hn_binary_loop_of(const hn_binary_op *op, hn_dtype t) {
     static const struct {
         hn_dtype dtype;
         hn_pair_type type;
@@ -285,7 +285,7 @@ hone_status hn_binary_eval(hn_eval *c, const hn_binary_op *op, const hn_array *x
                            hn_array *out) {
     const hn_array *in[] = {x, y};
     bool is_small = hn_dtype_is_float(x->dtype) && !op->by_type[x->dtype];
-    hn_binary_arrays arrays = {hn_binary_loop(op, is_small ? HN_F32 : x->dtype), x, y, out,
+    hn_binary_arrays arrays = {hn_binary_loop_of(op, is_small ? HN_F32 : x->dtype), x, y, out,
                                is_small};
     if (!arrays.fn)
         return hn_eval_fail(c, HONE_E_UNSUPPORTED, "has no evaluation for %s",

@@ -106,8 +106,8 @@ void hn_clip_read(const hn_eval *c, hn_clip *clip) {
     *clip = (hn_clip){.type = is_by_pairs || t == HN_F64 ? t : HN_F32,
                       .reads_limits = hn_infer_version(hn_eval_node(c)) >= 11,
                       .fast = t == HN_F32 ? hn_unary_find_f32("Clip") : NULL,
-                      .larger = is_by_pairs ? hn_binary_loop(hn_binary_find("Max"), t) : NULL,
-                      .smaller = is_by_pairs ? hn_binary_loop(hn_binary_find("Min"), t) : NULL};
+                      .larger = is_by_pairs ? hn_binary_loop_of(hn_binary_find("Max"), t) : NULL,
+                      .smaller = is_by_pairs ? hn_binary_loop_of(hn_binary_find("Min"), t) : NULL};
     no_bounds(clip->type, &clip->low, &clip->high);
     if (clip->reads_limits)
         return;
