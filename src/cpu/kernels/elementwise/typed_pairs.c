@@ -78,7 +78,7 @@ void hn_pair_repeated(hn_binary_fn fn, size_t x_bytes, size_t z_bytes, const voi
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-/* AVX-512 would be no faster: these loops wait for memory. */
+/* Wider vectors would hardly help: most of these loops wait for memory. */
 #if defined(__x86_64__)
 #  include "cpu/kernels/simd/simd_avx2.h"
 #  include "cpu/kernels/elementwise/typed_pairs_tmpl.h"
