@@ -40,9 +40,6 @@ double hn_param_at(const hn_rule *r, hn_id value, uint64_t i);
 hn_id hn_int32_bias(hn_rule *r, hn_id bias, const hn_tensor *a, const hn_tensor *b, uint64_t n,
                     bool *is_bad);
 
-/* A convolution or pool with the window of a node. */
-hn_id hn_make_window_op(hn_rule *r, const char *op, hn_id node, uint32_t n_in, const hn_id *in);
-
 /* The rules of qdq-groups, by file. */
 hone_status hn_qdq_conv(hn_rule *r);
 hone_status hn_qdq_qlinear_conv(hn_rule *r);
@@ -55,7 +52,6 @@ hone_status hn_qdq_concat(hn_rule *r);
 hone_status hn_qdq_pool(hn_rule *r);
 hone_status hn_qdq_dynamic_conv(hn_rule *r);
 hone_status hn_qdq_dynamic_conv_bias(hn_rule *r);
-hone_status hn_qdq_float_conv(hn_rule *r);
 hone_status hn_qdq_constant(hn_rule *r);
 hone_status hn_qdq_cancel(hn_rule *r);
 hone_status hn_qdq_never_nan(hn_rule *r);

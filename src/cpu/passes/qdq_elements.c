@@ -72,6 +72,19 @@ hone_status hn_qdq_concat(hn_rule *r) {
 
 /* ---- pools ----------------------------------------------------------------------------------- */
 
+/* Attributes that QLinearAveragePool has, too. */
+static hn_id write_average_pool(hn_rule *r, hn_id node, uint32_t n_in, const hn_id *in) {
+    static const char *const known[] = {"auto_pad",     "ceil_mode", "count_include_pad",
+                                        "kernel_shape", "pads",      "strides"};
+    const hn_node *n = hn_at(r, node);
+    hn_attr attrs[HN_COUNT(known)];
+    uint32_t n_attrs = 0;
+    for (size_t i = 0; i < HN_COUNT(known); i++)
+        if (hn_node_attr(n, known[i]))
+            attrs[n_attrs++] = *hn_node_attr(n, known[i]);
+    return hn_make1(r, "ms.QLinearAveragePool", n_in, in, n_attrs, attrs);
+}
+
 /* A mean over all axes behind the channels. */
 static bool is_spatial_mean(const hn_rule *r, hn_id node, int32_t rank) {
     const int64_t *axes;
@@ -111,7 +124,7 @@ hone_status hn_qdq_pool(hn_rule *r) {
         return HONE_OK;
     hn_id in[5] = {x.x, x.scale, hn_dequantized_zero(r, &x), q.scale, hn_quantized_zero(r, &q)};
     if (is_pool) {
-        made = hn_make_window_op(r, "ms.QLinearAveragePool", node, HN_COUNT(in), in);
+        made = write_average_pool(r, node, HN_COUNT(in), in);
     } else {
         made = hn_make1(r, "ms.QLinearGlobalAveragePool", HN_COUNT(in), in, HN_NO_ATTRS);
         if (is_mean && hn_node_i(r, node, "keepdims", 1) == 0)

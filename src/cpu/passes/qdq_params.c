@@ -161,18 +161,3 @@ hn_id hn_int32_bias(hn_rule *r, hn_id bias, const hn_tensor *a, const hn_tensor 
     *is_bad = false;
     return hn_new_const(r, "bias", ints);
 }
-
-/* ---- windows --------------------------------------------------------------------------------- */
-
-hn_id hn_make_window_op(hn_rule *r, const char *op, hn_id node, uint32_t n_in, const hn_id *in) {
-    static const char *const known[] = {"auto_pad",  "ceil_mode", "count_include_pad",
-                                        "dilations", "group",     "kernel_shape",
-                                        "pads",      "strides"};
-    const hn_node *n = hn_at(r, node);
-    hn_attr attrs[HN_COUNT(known)];
-    uint32_t n_attrs = 0;
-    for (size_t i = 0; i < HN_COUNT(known); i++)
-        if (hn_node_attr(n, known[i]))
-            attrs[n_attrs++] = *hn_node_attr(n, known[i]);
-    return hn_make1(r, op, n_in, in, n_attrs, attrs);
-}
