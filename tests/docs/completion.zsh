@@ -21,7 +21,7 @@ expect() {
 }
 
 expect "hone check" "hone ch"
-expect "hone help providers" "hone help pro"
+expect "hone help providers" "hone help prov"
 expect "hone run --repeat" "hone run --repe"
 expect "hone run --format=json" "hone run --format=js"
 expect "hone save --strip=docs" "hone save --strip=d"
