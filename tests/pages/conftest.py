@@ -35,6 +35,8 @@ def driver():
     options.binary_location = shutil.which("chromium")
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
     browser.set_script_timeout(60)
+    # What a page keeps for the next time, such as its colours, is nothing that tests should share.
+    browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": "try { localStorage.clear() } catch (e) {}"})
     yield browser
     browser.quit()
 
