@@ -24,7 +24,7 @@ static hn_int8_plane plane_of(const hn_window *s, int32_t axis) {
 
 /* Columns that the windows of all outputs reach, from the first one on. */
 static int64_t reach_of_plane(const hn_int8_plane *p, int64_t n_out) {
-    return (n_out - 1) * p->stride + (p->kernel - 1) * p->dilation + 1;
+    return n_out > 0 ? (n_out - 1) * p->stride + (p->kernel - 1) * p->dilation + 1 : 0;
 }
 
 static bool is_inside(const hn_int8_plane *p) {
