@@ -31,7 +31,7 @@ double bench_percentile(const double *sorted, size_t n, double share) {
 
 static double *sorted_copy(const double *values, size_t n) {
     double *copy = malloc((n + 1) * sizeof *copy);
-    if (copy) {
+    if (copy && n > 0) {
         memcpy(copy, values, n * sizeof *copy);
         bench_sort(copy, n);
     }
