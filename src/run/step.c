@@ -261,7 +261,6 @@ static void gather_args(hn_step_frame *f) {
 }
 
 static hone_status compute(hn_step_frame *f, const hn_lowered *lowered) {
-    gather_args(f);
     if (f->mode == HN_STEP_DYNAMIC)
         return run_dynamic(f);
     f->lowered = f->mode == HN_STEP_PLANNED && lowered->run ? lowered : NULL;
@@ -273,7 +272,6 @@ static hone_status compute(hn_step_frame *f, const hn_lowered *lowered) {
 
 static hone_status compute_watched(hn_step_frame *f, const hn_lowered *lowered) {
     hn_step_clock clock;
-    gather_args(f);
     hn_run_begin_watch(f, &clock);
     hone_status status = compute(f, lowered);
     if (status == HONE_OK)
@@ -321,6 +319,7 @@ hone_status hn_run_step(hn_state *s, hn_lane *lane, const hn_plan *plan, const h
     hn_arena *scratch = lane->host.scratch;
     hn_arena_mark mark = hn_arena_save(scratch);
     HN_TRY(take_operands(&f, args, rets));
+    gather_args(&f);
     const hn_lowered *lowered = plan ? &plan->lowered[i] : NULL;
     hone_status status =
         hn_run_is_watched(s->control) ? compute_watched(&f, lowered) : compute(&f, lowered);

@@ -19,10 +19,7 @@ static void bf16_block__amx(const hn_bf16_block *t) {
         AMX_LOAD(2, lower, row_bytes);
         AMX_LOAD(3, lower + AMX_ROWS, row_bytes);
     } else {
-        AMX_ZERO(0);
-        AMX_ZERO(1);
-        AMX_ZERO(2);
-        AMX_ZERO(3);
+        AMX_ZERO_SUMS();
     }
     for (int64_t s = 0; s < t->n_steps; s++, later += t->later_bytes) {
         AMX_LOAD(4, a, AMX_ROW_BYTES);

@@ -45,10 +45,7 @@ static void few_rows_by_vnni(const hn_u8s8_tile *t) {
 static void sixteen_rows(const hn_u8s8_tile *t) {
     const int8_t *b = t->b;
     int32_t odd[AMX_ROWS][AMX_COLS];
-    AMX_ZERO(0);
-    AMX_ZERO(1);
-    AMX_ZERO(2);
-    AMX_ZERO(3);
+    AMX_ZERO_SUMS();
     for (int64_t run = 0; run < t->n_runs; run++) {
         const uint8_t *a = t->a + t->runs[run];
         int64_t n_steps = t->n_groups / AMX_STEP_GROUPS;
@@ -75,10 +72,7 @@ static void many_rows(const hn_u8s8_tile *t) {
     const int64_t n_steps = t->n_groups / AMX_STEP_GROUPS, second = t->rows - AMX_ROWS;
     const int8_t *b = t->b;
     int32_t *lower = t->sums + second * HN_U8S8_MOST_COLS;
-    AMX_ZERO(0);
-    AMX_ZERO(1);
-    AMX_ZERO(2);
-    AMX_ZERO(3);
+    AMX_ZERO_SUMS();
     for (int64_t run = 0; run < t->n_runs; run++) {
         const uint8_t *a = t->a + t->runs[run];
         for (int64_t s = 0; s < n_steps; s++, a += AMX_ROW_BYTES, b += AMX_B_STEP) {

@@ -89,4 +89,13 @@ void hn_amx_dot_pairs(int sum, int a, int b);
 #  define AMX_DOT_PAIRS(sum, a, b) hn_amx_dot_pairs(sum, a, b)
 #endif
 
+/* The first four, which hold the sums of two tiles of a times two of b. */
+#define AMX_ZERO_SUMS() \
+  do {                  \
+    AMX_ZERO(0);        \
+    AMX_ZERO(1);        \
+    AMX_ZERO(2);        \
+    AMX_ZERO(3);        \
+  } while (0)
+
 #endif /* HN_SIMD_AMX_H */
